@@ -114,7 +114,7 @@ def test_an_output_of_something_else_stays(judged, bin_dir, tmp_path):
     (tmp_path / "mine" / "x").write_text("x")
     command = [bin_dir / "plimsoll", "evaluate", judged / "run", "--data", judged / "frames", "--split", "validation"]
     done = subprocess.run([*command, "--attention", tmp_path / "mine"], capture_output=True, text=True)
-    assert done.returncode == 1 and "is no attention" in done.stderr and (tmp_path / "mine" / "x").exists()
+    assert done.returncode == 1 and "is not an attention data set" in done.stderr and (tmp_path / "mine" / "x").exists()
     for _ in range(2):  # the second replaces the first
         done = subprocess.run([*command, "--attention", tmp_path / "new", "--json"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -153,7 +153,7 @@ def test_what_cannot_be_calibrated_is_refused_and_leaves_nothing(plimsoll, train
 
     assert "features 'compat'" in refused(3, trained(COMPAT) / "detector.safetensors", drives[0])
     error = refused(2, trained(KNOWING) / "detector.safetensors", drives[0])
-    assert "[id_index]" in error and "make it again, with this traffic too, by `plimsoll detector`" in error and "another vehicle" not in error
+    assert "[id_index]" in error and "make it again with this traffic included (`plimsoll detector`)" in error and "another vehicle" not in error
     short = drives[0].read_text().splitlines(keepends=True)
     (tmp_path / "short.csv").write_text("".join(short[:1_901]))
     assert "19 windows" in refused(3, model, tmp_path / "short.csv")
@@ -244,7 +244,7 @@ def test_drives_that_were_calibrated_apart_become_one_detector(plimsoll, model, 
     out = ["--out", tmp_path / "none.safetensors"]
     assert "--benign" in plimsoll("calibrate", models[0], *out, code=2).stderr
     plimsoll("calibrate", models[0], "--merge", models[1], "--benign", drives[0], *out, code=2)
-    assert "counts once" in merged(models[0], models[0], out="none.safetensors", code=2).stderr
+    assert "name each drive only once" in merged(models[0], models[0], out="none.safetensors", code=2).stderr
     assert "earlier version, or not at all" in merged(models[0], model, out="none.safetensors", code=3).stderr
     assert not (tmp_path / "none.safetensors").exists()
 
@@ -255,4 +255,4 @@ def test_detectors_of_another_model_are_not_merged(plimsoll, trained, model, dri
                tmp_path / "other.safetensors")
     error = plimsoll("calibrate", tmp_path / "one.safetensors", "--merge", tmp_path / "other.safetensors", "--out",
                      tmp_path / "car.safetensors", code=3).stderr
-    assert "of another model" in error and "other.safetensors" in error
+    assert "made from another model" in error and "other.safetensors" in error

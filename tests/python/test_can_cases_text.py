@@ -140,7 +140,7 @@ CASES = {
     "47_asc_header_without_trigger": Frames("plain.asc", 2, """
         1546273661.380450000 1 119 0000
         1546273661.383500000 1 75D 123456789ABCDEF0"""),
-    "48_asc_relative": Refused("rel.asc", ("rel.asc:2:6", "timestamps absolute", "export it again")),
+    "48_asc_relative": Refused("rel.asc", ("rel.asc:2:6", "timestamps absolute", "export the file again")),
     "49_asc_no_header": Frames("nohead.asc", 2, """
         2.501000000 2 000000C8 0908070605040302
         2.601000000 1 0C9 01""", options="--format asc"),

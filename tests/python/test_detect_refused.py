@@ -51,14 +51,14 @@ def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect,
     assert "train it again" in error
     (tmp_path / "units.safetensors").write_bytes(unchecked.replace(b'\\"window\\":\\"100\\"', b'\\"window\\":\\"1ms\\"'))
     _, _, error = detect(tmp_path / "units.safetensors", "-", input=b"", code=3)
-    assert "units.safetensors" in error and "different kinds" in error
+    assert "units.safetensors" in error and "different units" in error
     for name in ("head.bias", "convs.0.bias"):
         with safe_open(model, "np") as file:
             tensors, metadata = contents(file)
         tensors[name][0] = np.nan
         save_file(tensors, tmp_path / "nan.safetensors", metadata)
         _, _, error = detect(tmp_path / "nan.safetensors", "-", input=b"", code=3)
-        assert f"'{name}' holds what is no finite number" in error
+        assert f"'{name}' holds a value that is not a finite number" in error
     detect(model, "-", "--threshold", "nan", input=b"", code=2)
     detect(model, "-", "--stride", "9223372036854775807", input=b"", code=2)
     _, _, error = detect(model, "-", "--window", "50ms", input=b"", code=2)

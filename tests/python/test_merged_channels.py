@@ -131,7 +131,7 @@ def test_recordings_are_judged_as_streams_are(run, bin_dir, folder, tmp_path):
     lines, _, _ = detected(bin_dir, folder / "car.safetensors", folder / "watched.log")
     assert [(v.number, v.frames, v.alarm, v.score) for v in verdicts] == [
         (line["window"], line["frames"], line["alarm"], pytest.approx(line["score"], rel=1e-6)) for line in lines]
-    with pytest.raises(package.InputError, match="tell no channel"):
+    with pytest.raises(package.InputError, match="record no channel"):
         package.Detector(folder / "car.safetensors").add(package.FrameColumns(
             frames.time_ns[:], frames.can_id[:], frames.length[:], frames.data[:], frames.label[:]))
 
@@ -159,12 +159,12 @@ def test_channels_of_another_name_are_told_and_can_be_named(bin_dir, folder):
     text = candump(WATCHED, ("1", "2")).encode()
     expected, _, _ = detected(bin_dir, folder / "car.safetensors", folder / "watched.log")
     _, error = call(bin_dir, "detect", folder / "car.safetensors", "-", input=text, code=3)
-    assert "channel '1' is none that the detector was made on (can0, can1)" in error and "--name-channel 1=can0" in error
+    assert "channel '1' is not one that the detector was made for (can0, can1)" in error and "--name-channel 1=can0" in error
     assert "found the channels 1, 2, expected some" in error.splitlines()[-1]
     _, error = call(bin_dir, "detect", folder / "car.safetensors", "-", "--name-channel", "1=odd", input=text, code=3)
     assert "channel 'odd' is none" in error and "--name-channel 1=can0" in error
     lines, _, error = detected(bin_dir, folder / "car.safetensors", "-", "--name-channel", "1=can0", input=text)
-    assert error.count("is none that the detector was made on") == 1 and "--name-channel 2=can0" in error
+    assert error.count("is not one that the detector was made for") == 1 and "--name-channel 2=can0" in error
     assert all(line["alarm"] for line in lines[:-1]) and "2:0x3A0" in lines[5]["unknown_ids"]
     lines, _, error = detected(bin_dir, folder / "car.safetensors", "-", "--name-channel", "1=can0", "2=can1", input=text)
     assert lines == expected and error == ""
@@ -182,7 +182,7 @@ def test_a_channel_may_have_a_detector_of_its_own(run, bin_dir, folder, tmp_path
     assert [line for line in lines if line.get("channel") == "can1"] == expected
     assert summary["recordings"] == 2
     _, error = call(bin_dir, "detect", model, folder / "watched.log", "--detector", f"can1={folder / 'car.safetensors'}", code=2)
-    assert "made on merged channels" in error
+    assert "made for merged channels" in error
 
 
 def test_what_is_merged_and_what_is_not_are_kept_apart(run, bin_dir, folder, tmp_path):
@@ -190,10 +190,10 @@ def test_what_is_merged_and_what_is_not_are_kept_apart(run, bin_dir, folder, tmp
     _, error = call(bin_dir, "ingest", "can", tmp_path / "drive.csv", "--out", tmp_path / "csv", "--merge-channels", code=3)
     assert "this format records no channel" in error
     _, error = call(bin_dir, "detect", folder / "car.safetensors", tmp_path / "drive.csv", code=3)
-    assert "tell no channel, and the model is of the merged channels can0, can1" in error
+    assert "record no channel, but the model is for the merged channels can0, can1" in error
     run("plimsoll", "ingest", "can", folder / "watched.log", "--out", tmp_path / "frames", "--merge-channels")
     _, error = call(bin_dir, "evaluate", folder / "run", "--data", tmp_path / "frames", code=3)
-    assert "channels merged" in error
+    assert "recordings are merged" in error
     _, error = call(bin_dir, "windows", tmp_path / "frames", "--out", tmp_path / "compat", "--features", "compat", code=2)
     assert "merged channels" in error
     _, error = call(bin_dir, "ingest", "can", folder / "watched.log", "--out", tmp_path / "x", "--merge-channels", "--channel",

@@ -61,7 +61,7 @@ def test_a_bus_that_falls_silent_raises_one_alarm(plimsoll, car, rows, tmp_path)
     assert told[0]["alarm"] and told[0]["score"] > told[0]["threshold"] == 1
     assert told[0]["parts"] == {"silence": told[0]["score"]}
     text = plimsoll("detect", car, cut, "--tick", "100ms").stdout
-    assert text.count("no frame for 0.100 s") == 1 and "1 of them of a bus that was silent" in text
+    assert text.count("no frame for 0.100 s") == 1 and "1 of them because the bus was silent" in text
     # A tick that is longer than the silence sees none.
     assert detected(plimsoll, car, cut, "--tick", "3.5s")[1]["silences"] == 0
 

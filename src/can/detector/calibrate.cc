@@ -143,13 +143,13 @@ LearnedDrive drive_of(const DetectorFile& model) {
 void require_calibratable(const DetectorFile& model) {
   if (model.windows.features != WindowFeatures::behaviour)
     throw InputError(
-        fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
-                    "data.features: behaviour",
+        fmt::format("{}: was trained on features '{}', which are not compared with a profile; train a "
+                    "detector with data.features: behaviour",
                     model.file.path(), model.windows.features));
   if (!model.hides_identity())
     throw UsageError(fmt::format(
-        "{}: knows IDs by index, so that new traffic cannot be added to it; make it again, with this "
-        "traffic too, by `plimsoll detector`, or train one for several vehicles, with data.without: "
+        "{}: identifies IDs by index, so new traffic cannot be added to it; make it again with this traffic "
+        "included (`plimsoll detector`), or train one for several vehicles, with data.without: "
         "[id_index]",
         model.file.path()));
 }
@@ -165,14 +165,14 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   const Benign benign = benign_of(windows, model.windows);
   CalibrationResult result{
       .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
-  // Windows that share frames with those of the other half belong to neither half.
+  // Windows that share frames with windows of the other half belong to neither half.
   const int64_t gap = overlapping_windows(model.windows.window, model.windows.stride);
   const int64_t min_windows = kMinCalibrationWindows + 2 * gap;
   if (result.windows < min_windows)
-    throw InputError(fmt::format(
-        "{} windows of the benign traffic hold no frame labelled an attack, expected {} at least; "
-        "give a longer capture",
-        result.windows, min_windows));
+    throw InputError(
+        fmt::format("{} windows of the benign traffic hold no frame labelled as an attack, expected at least "
+                    "{}; give a longer capture",
+                    result.windows, min_windows));
   const std::span<const int64_t> all = benign.graphs;
   const auto first = learned_in_fold(all, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(all, CalibrationFold::second_half, gap);
@@ -191,8 +191,9 @@ CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& path
     models.push_back(std::make_unique<DetectorFile>(path));
     require_calibratable(*models.back());
     if (!is_same_model(*models.back(), *models.front()))
-      throw InputError(fmt::format("{}: is of another model than {}; calibrate the same one on each drive",
-                                   path.string(), paths.front().string()));
+      throw InputError(
+          fmt::format("{}: was made from another model than {}; calibrate the same model on each drive",
+                      path.string(), paths.front().string()));
   }
   // Floating-point sums depend on their order; sorting by content makes it independent of the arguments'
   // order.
@@ -200,7 +201,7 @@ CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& path
   const auto twice =
       std::ranges::adjacent_find(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
   if (twice != models.end())
-    throw UsageError(fmt::format("{} and {} are the same calibration; a drive counts once",
+    throw UsageError(fmt::format("{} and {} are the same calibration; name each drive only once",
                                  (*twice)->file.path(), (*std::next(twice))->file.path()));
   std::vector<LearnedDrive> drives;
   FusedRows rows;

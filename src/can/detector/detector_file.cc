@@ -17,11 +17,11 @@ WindowOptions windows_of(const SafetensorsView& file) {
     throw InputError(
         file.path() +
         ": does not say how its windows are made (metadata 'plimsoll.data'): it was written by an "
-        "older version, or is no detector; train it again");
+        "older version, or is not a detector; train it again");
   return read_metadata(file, "plimsoll.data", [](const Json& data) {
     const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
     const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
-    if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
+    if (window.unit != stride.unit) throw UsageError("window and stride have different units");
     const auto features = parse_word<WindowFeatures>(data.at("features").get<std::string>(), "features");
     WindowOptions options{features, window.value, stride.value, window.unit, {}, {}};
     check_window_options(options);
@@ -53,8 +53,9 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
       ids(static_cast<int64_t>(known.vocabulary.size()) + 1),
       fusion(fusion_of(file)) {
   if (fusion && windows.features != WindowFeatures::behaviour)
-    throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
-                     std::string(word_of(windows.features)) + "' have no statistics for; train it again");
+    throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), but its features '" +
+                     std::string(word_of(windows.features)) +
+                     "' have no statistics for them; train it again");
   without = read_metadata(file, "plimsoll.without", [&](const Json& names) {
     auto hidden = names.get<std::vector<std::string>>();
     require_known_features(feature_tables(windows.features), hidden);
@@ -76,13 +77,13 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
 }
 
-// Takes the vehicle's IDs, which may be more than the embedding has rows: no index of them may reach the
-// model.
+// Uses the IDs of the vehicle's profile. There may be more of them than rows of the embedding, so none of
+// their indices may reach the model.
 void DetectorFile::take_profiles_ids() {
   if (windows.features != WindowFeatures::behaviour || !hides_identity() || !known.profile)
     throw InputError(
         file.path() +
-        ": is marked as calibrated (metadata 'plimsoll.calibrated'), but knows CAN IDs by index, "
+        ": is marked as calibrated (metadata 'plimsoll.calibrated'), but identifies CAN IDs by index, "
         "or has no benign profile; train it on behaviour features without 'id_index' and "
         "calibrate it again");
   known.vocabulary = known.profile->vocabulary().ids();

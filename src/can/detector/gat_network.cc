@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMaxSize = int64_t{1}
                              << 24;  // The same limit as in src/engine/model_file/model_options.cc.
 
-// Reads a word of the options; files of older versions may lack it.
+// Reads an enumerator of the options; files of older versions may lack it.
 template <typename Enum>
 void read_word(const Json& json, const char* key, Enum& value) {
   if (!json.contains(key)) return;

@@ -19,14 +19,16 @@ std::span<const float> values_of(const SafetensorsView& file, const std::string&
                                  file.path(), name, tensor.dtype, Json(tensor.shape).dump(),
                                  Json(shape).dump()));
   if (reinterpret_cast<uintptr_t>(tensor.data.data()) % alignof(float) != 0)
-    throw InputError(fmt::format("{}: tensor '{}' begins at no multiple of {} bytes; train the model again",
-                                 file.path(), name, alignof(float)));
+    throw InputError(
+        fmt::format("{}: tensor '{}' does not begin at a multiple of {} bytes; train the model again",
+                    file.path(), name, alignof(float)));
   const std::span values(reinterpret_cast<const float*>(tensor.data.data()),
                          tensor.data.size() / sizeof(float));
-  // With non-finite values scores would be NaN, which is not above any threshold.
+  // Non-finite values would make scores NaN, which is not above any threshold.
   if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
-    throw InputError(fmt::format("{}: tensor '{}' holds what is no finite number; train the model again",
-                                 file.path(), name));
+    throw InputError(
+        fmt::format("{}: tensor '{}' holds a value that is not a finite number; train the model again",
+                    file.path(), name));
   return values;
 }
 

@@ -5,7 +5,8 @@
 namespace plimsoll {
 namespace {
 
-// Sums from the likeliest number of events, which is `events` because the rate is above events / trials.
+// Sums downwards from the likeliest number of events, which is `events` because the rate is above events /
+// trials.
 double probability_of_at_most(int64_t events, int64_t trials, double rate) {
   const auto n = static_cast<double>(trials);
   const auto k = static_cast<double>(events);

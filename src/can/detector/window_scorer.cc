@@ -33,7 +33,7 @@ WindowScorer::WindowScorer(const DetectorFile& model, const GraphSetTables& tabl
       (config.edge_features == 0 || config.edge_features == edge_columns_.count()))
     return;
   throw InputError(fmt::format(
-      "{}: the model reads {} node features, {} edge features and {} IDs; its windows have {}, {} and {}; "
+      "{}: the model expects {} node features, {} edge features and {} IDs; its windows have {}, {} and {}; "
       "train it again",
       model.file.path(), config.in_features, config.edge_features, config.num_ids, node_columns_.count(),
       edge_columns_.count(), model.ids));

@@ -152,7 +152,8 @@ void FramesWriter::append_channel(const FrameSpans& frames) {
     channel_ = &set_.column<uint8_t>("channel");
   if (frames.size() > 0 && frames.channel.empty() != (channel_ == nullptr))
     throw InputError(
-        "some recordings have their channels merged and some have not; make one data set of each kind");
+        "the channels of some recordings are merged and those of others are not; make a separate data set of "
+        "each kind");
   if (channel_ != nullptr) channel_->append(frames.channel);
 }
 
@@ -214,7 +215,8 @@ const Recording& FramesWriter::add(Recording recording) {
     }
   }
   recorded_ = frames_;
-  // A vector that grows holds its old and its new memory, and publish() makes a JSON row of each recording.
+  // A growing vector holds its old and its new memory at the same time, and publish() makes a JSON row of
+  // each recording.
   charge_.add(recording.heap_bytes() + 2 * static_cast<int64_t>(sizeof(Recording)) +
               heap_bytes(recording.to_json()) + 3 * static_cast<int64_t>(sizeof(Json)));
   recordings_.push_back(std::move(recording));
@@ -230,7 +232,7 @@ void FramesWriter::publish(Json provenance) {
                    {"columns", Json::object()},
                    {"recordings", std::move(recordings)},
                    {"provenance", std::move(provenance)}};
-  // Version 2 keeps readers that do not know the column from taking the messages of two channels for one.
+  // Version 2 prevents readers that do not know the column from treating messages of two channels as one.
   set_.publish(std::move(manifest), channel_ == nullptr ? 1 : 2);
 }
 
@@ -265,9 +267,9 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, kFram
     const Recording& recording = recordings_.back();
     charge_.add(recording.heap_bytes());
     if (recording.first_frame != next || recording.frames < 0 || recording.frames > frames_.size() - next)
-      throw InputError(
-          fmt::format("{}: '{}' begins at frame {} with {} frames, expected to begin at {} of {}", where,
-                      recording.path(), recording.first_frame, recording.frames, next, frames_.size()));
+      throw InputError(fmt::format(
+          "{}: '{}' begins at frame {} with {} frames, expected to begin at frame {} of {}", where,
+          recording.path(), recording.first_frame, recording.frames, next, frames_.size()));
     next += recording.frames;
     const size_t channels = recording.channels.size();
     if (merged ? channels < 1 || channels > kMaxChannels : channels > 0)

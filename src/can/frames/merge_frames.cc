@@ -13,7 +13,7 @@ Merged merge_frames(const MergeRequest& request) {
   for (const ShardFolder& shard : shards) {
     views.emplace_back(shard.folder);
     if (views.back().frames().width != views.front().frames().width)
-      throw InputError(shard.folder.string() + ": its frames are of another width than those of " +
+      throw InputError(shard.folder.string() + ": its frames have another payload width than those of " +
                        shards.front().folder.string());
   }
   std::vector<const DataSetView*> sets;

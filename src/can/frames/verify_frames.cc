@@ -59,9 +59,8 @@ void require_sound(const FramesView& frames) {
   std::vector<std::string> wrong;
   verify(frames, 1, wrong);
   if (!wrong.empty())
-    throw InputError(
-        fmt::format("{}: {}; make the set again (--force), `plimsoll verify` finds all that is wrong",
-                    frames.set().folder().string(), wrong.front()));
+    throw InputError(fmt::format("{}: {}; make the set again (--force), `plimsoll verify` lists all defects",
+                                 frames.set().folder().string(), wrong.front()));
 }
 
 }  // namespace plimsoll

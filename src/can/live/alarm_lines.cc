@@ -31,7 +31,7 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// A lost alarm must not pass for no alarm.
+// A lost alarm must not look like no alarm.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw Failure(fmt::format("standard output: {}; alarms are lost", std::strerror(errno)));
@@ -41,7 +41,7 @@ double rate(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-// The score of each part of a fused score that counts.
+// The scores of the parts that count for the fused score.
 Json parts_json(const WindowResult& result) {
   Json parts = Json::object();
   for (size_t p = 0; p < kFusedParts; ++p)
@@ -61,7 +61,7 @@ std::vector<std::string> unknown_ids(const StreamDetector& detector) {
   return unknown;
 }
 
-// The reason why a window is an alarm; empty if it is none.
+// The reason why a window is an alarm; empty if it is not one.
 std::string why(const WindowResult& result, const StreamDetector& detector) {
   if (!result.alarm) return "";
   const std::vector<std::string> unknown = unknown_ids(detector);
@@ -70,7 +70,7 @@ std::string why(const WindowResult& result, const StreamDetector& detector) {
 
 }  // namespace
 
-// Formats a message: "0x2C0", "0x2C0 Engine" if names are known, or for J1939 "0x18FEF100 CCVS (PGN 65265
+// Formats a message: "0x2C0", "0x2C0 Engine" if names are known, or with J1939 "0x18FEF100 CCVS (PGN 65265
 // from 0)".
 std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) const {
   const auto can_id = static_cast<uint32_t>(key);
@@ -258,7 +258,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   const auto us = [&](const char* key) { return summary.at("latency_ns").at(key).get<double>() / 1e3; };
   fmt::print("{} alarms in {} windows of {} frames, {}\n", format_count(alarms_), format_count(windows_),
              format_count(frames_), format_seconds(summary.at("seconds")));
-  if (silences_ > 0) fmt::print("{} of them of a bus that was silent\n", format_count(silences_));
+  if (silences_ > 0) fmt::print("{} of them because the bus was silent\n", format_count(silences_));
   const auto print_rate = [](const char* name, const Json& per_hour) {
     if (per_hour.is_null()) return;
     fmt::print("{}: {:.3g} an hour of traffic, {:.3g} a day\n", name, per_hour.get<double>(),
@@ -281,7 +281,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   if (const int64_t others = summary.at("other_channels"); others > 0)
     fmt::print("left out {} frames of other channels\n", format_count(others));
   if (const int64_t others = summary.at("other_records"); others > 0)
-    fmt::print("left out {} records that are no frames\n", format_count(others));
+    fmt::print("left out {} records that are not frames\n", format_count(others));
   if (const int64_t stray = summary.at("stray_bytes"); stray > 0)
     fmt::print("left out {} bytes between records\n", format_count(stray));
   if (const int64_t dropped = summary.at("dropped_frames"); dropped > 0)

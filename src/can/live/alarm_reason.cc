@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, kFusedParts>
     {"vgae", "the autoencoder"},
 }};
 
-// A fused score has its threshold at 1; log-odds may have theirs below 0.
+// The threshold of a fused score is 1; a threshold of log-odds may be below 0.
 float strength_of(float score, float threshold) {
   return threshold > 0 ? score / threshold : 1 + score - threshold;
 }
@@ -62,7 +62,7 @@ std::string reason_text(const std::string& part, std::span<const std::string> un
     return fmt::format("unknown ID{} {}{}", unknown.size() == 1 ? "" : "s",
                        fmt::join(unknown.first(std::min(unknown.size(), kMaxNamed)), ", "), rest);
   }
-  if (part.empty()) return "score is no number";
+  if (part.empty()) return "the score is not a number";
   const auto* const words = std::ranges::find(kPartWords, part, &decltype(kPartWords)::value_type::first);
   return words == kPartWords.end() ? part : std::string(words->second);
 }

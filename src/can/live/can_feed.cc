@@ -23,10 +23,10 @@ namespace {
 constexpr size_t kFrames = 64;          // Maximum frames read from the socket at once.
 using Control = std::array<char, 128>;  // The kernel's control data of a frame: time, dropped frames.
 constexpr int kKernelBytes =
-    4 << 20;  // Requested size of the kernel's buffer: some thousand frames, a second of a busy bus.
+    4 << 20;  // Requested size of the kernel's buffer: some thousand frames, about a second of a busy bus.
 
-// A raw CAN socket on one interface, or on all interfaces, of which it uses the requested ones. Closed with
-// its scope.
+// A raw CAN socket on one interface, or on all interfaces, of which it uses the requested ones. The
+// destructor closes it.
 class CanSocket {
  public:
   explicit CanSocket(const std::vector<std::string>& interfaces)
@@ -36,7 +36,7 @@ class CanSocket {
       throw failure(
           errno == EAFNOSUPPORT
               ? "this system has no SocketCAN; load it (modprobe can can-raw), or give a capture or -"
-              : "no CAN socket can be had");
+              : "cannot open a CAN socket");
     set(SOL_CAN_RAW, CAN_RAW_FD_FRAMES, /*required=*/false);
     set(SOL_SOCKET, SO_TIMESTAMPNS, true);
     set(SOL_SOCKET, SO_RXQ_OVFL, true);
@@ -77,7 +77,7 @@ class CanSocket {
   void set(int level, int option, bool required) {
     const int on = 1;
     if (::setsockopt(descriptor_, level, option, &on, sizeof(on)) != 0 && required)
-      fail("the kernel gives no times of frames");
+      fail("the kernel does not provide the times of frames");
   }
 
   std::string name_;

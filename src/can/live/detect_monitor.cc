@@ -39,20 +39,20 @@ constexpr std::array<Metric, 13> kMetrics = {{
      &DetectCounts::frames},
     {"plimsoll_windows_total", "counter", "Windows evaluated.", &DetectCounts::windows},
     {"plimsoll_alarms_total", "counter", "Windows above the threshold.", &DetectCounts::alarms},
-    {"plimsoll_events_total", "counter", "Events of incidents told.", &DetectCounts::events},
-    {"plimsoll_events_over_rate_total", "counter", "Events held back by the limit of their number.",
+    {"plimsoll_events_total", "counter", "Events reported.", &DetectCounts::events},
+    {"plimsoll_events_over_rate_total", "counter", "Events held back by the limit on their number.",
      &DetectCounts::over_rate},
-    {"plimsoll_events_over_bytes_total", "counter", "Events held back by the limit of their bytes.",
+    {"plimsoll_events_over_bytes_total", "counter", "Events held back by the limit on their bytes.",
      &DetectCounts::over_bytes},
     {"plimsoll_alarms_blocked_total", "counter", "Alarms that the block state dropped from events.",
      &DetectCounts::blocked},
-    {"plimsoll_alarms_sampled_out_total", "counter", "Alarms that were not the n-th ones.",
+    {"plimsoll_alarms_sampled_out_total", "counter", "Alarms dropped because only every n-th is used.",
      &DetectCounts::sampled_out},
-    {"plimsoll_alarms_below_threshold_total", "counter", "Alarms too few to be told.",
+    {"plimsoll_alarms_below_threshold_total", "counter", "Alarms of incidents with too few alarms.",
      &DetectCounts::below_threshold},
     {"plimsoll_malformed_total", "counter", "Lines or frames left out.", &DetectCounts::malformed},
-    {"plimsoll_dropped_frames_total", "counter", "Frames that the system dropped, read too late.",
-     &DetectCounts::dropped},
+    {"plimsoll_dropped_frames_total", "counter",
+     "Frames that the system dropped because they were read too late.", &DetectCounts::dropped},
     {"plimsoll_reloads_total", "counter", "Detectors loaded again.", &DetectCounts::reloads},
     {"plimsoll_channels", "gauge", "Channels with frames so far.", &DetectCounts::channels},
 }};
@@ -93,7 +93,7 @@ void DetectMonitor::listen() {
     return;
   const std::string reason = std::strerror(errno);
   if (listener_ >= 0) ::close(listener_);
-  throw Failure(fmt::format("--metrics {}: 127.0.0.1 has no such port to listen on ({}); choose another",
+  throw Failure(fmt::format("--metrics {}: cannot listen on this port of 127.0.0.1 ({}); choose another",
                             options_.port, reason));
 }
 
@@ -112,7 +112,8 @@ void DetectMonitor::run(const std::stop_token& stop) {
   }
 }
 
-// Answers one request per connection, whatever it asks for. A slow client does not block the monitor.
+// Answers one request per connection, whatever the request asks for. A slow client does not block the
+// monitor.
 void DetectMonitor::answer() const {
   const int caller = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (caller < 0) return;
@@ -144,12 +145,12 @@ std::string DetectMonitor::page() const {
     head(metric.name, metric.help, metric.type);
     text += fmt::format("{} {}\n", metric.name, (counts_.*metric.value).load());
   }
-  head("plimsoll_last_frame_timestamp_seconds", "Time of the last frame, as the traffic has it.", "gauge");
+  head("plimsoll_last_frame_timestamp_seconds", "Time of the last frame, on the traffic's clock.", "gauge");
   text += fmt::format("plimsoll_last_frame_timestamp_seconds {:.6f}\n",
                       static_cast<double>(counts_.last_frame_ns.load()) / 1e9);
   head("plimsoll_ledger_bytes", "Memory that the ledger holds now.", "gauge");
   text += fmt::format("plimsoll_ledger_bytes {}\n", Ledger::process().held());
-  head("plimsoll_detector_info", "The detector's file by its hash.", "gauge");
+  head("plimsoll_detector_info", "Hash of the detector's file.", "gauge");
   text += fmt::format("plimsoll_detector_info{{detector=\"{}\",version=\"{}\"}} 1\n", options_.detector,
                       kVersion);
   return text;

@@ -25,7 +25,7 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
   for (const auto& [channel, model] : options_.models)
     if (!StreamDetector(model, options_.detect).channels().empty())
       throw UsageError(fmt::format(
-          "--detector {}={}: was made on merged channels, and is asked to evaluate one", channel, model));
+          "--detector {}={}: was made for merged channels, but is to evaluate a single one", channel, model));
 }
 
 void Detection::run() {
@@ -37,7 +37,7 @@ void Detection::run() {
     count(batch);
   }
   for (const auto& lane : lanes_) {
-    // A window that a signal or a damage cut off is not one that thresholds were chosen for.
+    // Thresholds were not chosen for windows that a stop signal or damage cut off.
     if (stop_ || damage_)
       lane->detector->stop_waiting();
     else
@@ -66,10 +66,11 @@ std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) cons
   auto detector = std::make_unique<StreamDetector>(
       own_model == options_.models.end() ? options_.model : own_model->second, options_.detect);
   if (detector->channels().empty() == is_merged(channel))
-    throw InputError(fmt::format("{}: was made on {}, the one at work was not; start again",
-                                 own_model == options_.models.end() ? options_.model : own_model->second,
-                                 is_merged(channel) ? "single channels" : "merged channels"));
-  if (options_.tick_ns > 0) watch_of(*detector);  // Refuse an unsuitable detector before it is put to work.
+    throw InputError(
+        fmt::format("{}: was made for {}, but the current detector was not; restart `plimsoll detect`",
+                    own_model == options_.models.end() ? options_.model : own_model->second,
+                    is_merged(channel) ? "single channels" : "merged channels"));
+  if (options_.tick_ns > 0) watch_of(*detector);  // Refuse an unsuitable detector before it is used.
   return detector;
 }
 
@@ -117,14 +118,15 @@ void Detection::name_channels(const FrameBatch& batch) {
     const std::string& name = channels_.emplace_back(options_.format.name_of_channel(batch.channels[c]));
     if (!is_merged(name) || knows(name)) continue;
     const std::vector<std::string>& known = lane_of(name).detector->channels();
-    fmt::print(stderr,
-               "plimsoll: channel '{}' is none that the detector was made on ({}): all its IDs are unknown; "
-               "give --name-channel {}={} if it is one of them\n",
-               name, fmt::join(known, ", "), shown(batch.channels[c]), known.front());
+    fmt::print(
+        stderr,
+        "plimsoll: channel '{}' is not one that the detector was made for ({}): all its IDs are unknown; "
+        "give --name-channel {}={} if it is one of them\n",
+        name, fmt::join(known, ", "), shown(batch.channels[c]), known.front());
   }
 }
 
-// With wrong names all IDs of a merged channel are unknown. A detector that is not calibrated takes this for
+// With wrong names all IDs of a merged channel are unknown. A detector that is not calibrated treats this as
 // another vehicle, of which it expects nothing.
 void Detection::require_known_channel() {
   std::vector<std::string> strange;
@@ -135,7 +137,8 @@ void Detection::require_known_channel() {
   }
   if (!strange.empty())
     throw InputError(fmt::format(
-        "found the channels {}, expected some that the detector was made on ({}): all IDs were unknown; give "
+        "found the channels {}, expected some that the detector was made for ({}): all IDs were unknown; "
+        "give "
         "--name-channel",
         fmt::join(strange, ", "), fmt::join(lane_of(strange.front()).detector->channels(), ", ")));
 }
@@ -190,7 +193,7 @@ void Detection::take(Lane& lane, FrameSpans frames) {
 void Detection::evaluate_silence(Lane& lane, int64_t now_ns) {
   const std::optional<Silence> silence = lane.silence->until(now_ns);
   if (!silence) return;
-  // No frame after the silence can reveal an added frame before it, and results are reported in the order of
+  // No frame after the silence can reveal an added frame before it, and results are reported in order of
   // time.
   lane.detector->stop_waiting();
   evaluate(lane);

@@ -33,11 +33,11 @@ EventSink::~EventSink() {
     if (!running_.empty()) ::nanosleep(&kPause, nullptr);
   }
   if (!running_.empty())
-    std::fprintf(stderr, "plimsoll: %zu commands of --on-event still run\n", running_.size());
+    std::fprintf(stderr, "plimsoll: %zu commands of --on-event are still running\n", running_.size());
 }
 
 // Windows follow the traffic's clock, so that the same capture gives the same events. The clocks of channels
-// differ a little: an event of the window before counts in this one.
+// differ a little: an event of the previous window counts in this one.
 bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
   const int64_t window = time_ns / options_.window_ns;
   if (window > window_ || window < window_ - 1) {
@@ -83,9 +83,9 @@ void EventSink::run_command(const std::string& text, const char* state) {
     fmt::print(stderr, "plimsoll: --on-event: {} ({})\n", what, std::strerror(reason));
   };
   if (running_.size() == kMaxRunning)
-    return fail("16 commands still run; this event is not passed on", EAGAIN);
+    return fail("16 commands are still running; this event is not passed on", EAGAIN);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail("no pipe", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail("cannot create a pipe", errno);
   // An event fits into a pipe, so that writing does not wait for a reader.
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   const std::string line = text + '\n';

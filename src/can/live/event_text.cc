@@ -198,7 +198,7 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
     ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id.can_id, id.channel),
                        name.empty() ? "" : ":" + name);
   }
-  // 32473 is the enterprise number for examples (RFC 5612): Plimsoll has none of its own.
+  // 32473 is the enterprise number for examples (RFC 5612): Plimsoll has no number of its own.
   std::string data = fmt::format(
       "[incident@32473 number=\"{}\" state=\"{}\" start=\"{}\" end=\"{}\" windows=\"{}\" worst=\"{}\" "
       "threshold=\"{}\" strength=\"{}\" severity=\"{}\" part=\"{}\" ids={} source={} detector=\"{}\"",

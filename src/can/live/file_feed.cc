@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kFramesAtOnce = 512;
 
-/// Frames of a capture that is not text.
+/// Frames of a binary capture.
 class ReaderFeed : public FrameFeed {
  public:
   ReaderFeed(std::unique_ptr<FrameReader> reader, const FeedOptions& options)
@@ -38,7 +38,7 @@ class ReaderFeed : public FrameFeed {
   const FeedLosses& losses() const override { return losses_; }
 
  private:
-  // Frames before a damage are returned before its error.
+  // Frames before the damage are returned before the error.
   void read_some(FrameBatch& frames, LineNotes& notes) {
     try {
       more_ = reader_->read(kFramesAtOnce, frames, notes);

@@ -18,7 +18,7 @@ bool does_exist(const std::filesystem::path& path) {
   return !path.empty() && std::filesystem::exists(path, none);
 }
 
-// Minimum windows of a lasting incident, and of one that is more than an accident.
+// Minimum windows of a lasting incident, and of an incident that is not accidental.
 constexpr int64_t kLasting = 10;
 constexpr int64_t kFew = 3;
 

@@ -12,7 +12,7 @@ size_t Latency::bucket(int64_t ns) {
   return (static_cast<size_t>(shift) << kBits) + static_cast<size_t>(value >> shift);
 }
 
-// The greatest value of a bucket.
+// The greatest value in a bucket.
 int64_t Latency::end_of(size_t bucket) {
   const size_t per = size_t{1} << kBits;
   const size_t shift = bucket < 2 * per ? 0 : (bucket >> kBits) - 1;

@@ -18,7 +18,7 @@ std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, co
   if (std::ranges::all_of(sources, is_bus)) return open_can_feed(sources, options);
   if (sources.size() > 1)
     throw UsageError(
-        fmt::format("{} sources, of which '{}' is no CAN interface: only interfaces are read together",
+        fmt::format("{} sources, of which '{}' is not a CAN interface: only interfaces can be read together",
                     sources.size(), *std::ranges::find_if_not(sources, is_bus)));
   return open_capture_feed(sources.front(), options);
 }

@@ -18,7 +18,7 @@ SilenceWatch::SilenceWatch(const BusSilence& benign, const Vocabulary& vocabular
         "it again, or train it on behaviour features");
   const auto longest = static_cast<double>(benign.longest_ns);
   const auto tick = static_cast<double>(tick_ns);
-  // The first tick whose score is above the threshold; there is none beyond 2^61 ns.
+  // The first tick whose score is above the threshold, at most the first beyond 2^61 ns.
   const double ticks = std::floor(std::min(longest * std::exp2(threshold), 0x1p61) / tick) + 1;
   reported_after_ns_ = static_cast<int64_t>(ticks) * tick_ns;
   score_ = static_cast<float>(std::log2(static_cast<double>(reported_after_ns_) / longest));

@@ -17,7 +17,7 @@ WindowOptions windows_of(WindowOptions windows, const DetectOptions& options) {
   const auto length_or = [&](const std::optional<WindowLength>& given, int64_t trained) {
     if (!given) return trained;
     if (given->unit != windows.unit)
-      throw UsageError(fmt::format("the detector was trained on windows of {}: {} is of the other kind",
+      throw UsageError(fmt::format("the detector was trained on windows of {}: {} has the other unit",
                                    WindowLength{windows.window, windows.unit}.text(), given->text()));
     return given->value;
   };
@@ -31,7 +31,7 @@ float threshold_of(const DetectorFile& model, const DetectOptions& options) {
   if (rate && !(*rate > 0 && *rate < 1))
     throw UsageError(fmt::format("--false-alarms {}: expected a rate above 0 and below 1", *rate));
   const float level = options.threshold ? *options.threshold : model.threshold(rate.value_or(0));
-  if (!std::isfinite(level)) throw UsageError(fmt::format("a threshold of {} is no finite number", level));
+  if (!std::isfinite(level)) throw UsageError(fmt::format("a threshold of {} is not a finite number", level));
   return level;
 }
 
@@ -80,8 +80,8 @@ bool StreamDetector::next(WindowResult& result) {
   } else {
     result.score = scorer_.log_odds(graph);
   }
-  // NaN must not pass for benign. Levels are those of whole windows: in a window of a few frames each frame
-  // is a great share.
+  // NaN must not pass for benign. Levels were learned from whole windows: in a window of a few frames each
+  // frame is a large share.
   const bool whole = !result.window.partial || first_;
   first_ = false;
   result.alarm = whole && !(result.score <= threshold_);

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kPieceBytes = 64 << 10;  // Maximum length of a line.
 constexpr size_t kReadBytes = 4 << 10;    // Bytes read at once: some 100 frames of a file.
-constexpr size_t kFirstBytes = 4096;      // Bytes in which a line must reveal the format.
+constexpr size_t kFirstBytes = 4096;      // Bytes within which a line must reveal the format.
 
 // Bytes as they arrive.
 class LiveBytes {
@@ -35,7 +35,7 @@ class LiveBytes {
       name_ = "standard input";
     } else if (is_compressed_name(path) && std::filesystem::is_fifo(path)) {
       throw InputError(source +
-                       ": is a pipe; decompress before it, as in: zstd -dc FILE | plimsoll detect MODEL -");
+                       ": is a pipe; decompress it first, as in: zstd -dc FILE | plimsoll detect MODEL -");
     } else if (std::filesystem::is_regular_file(path) && compression_of(path) != Compression::none) {
       compressed_ = InputStream::open(path, options.format.refuse_truncated ? AtCut::fail : AtCut::stop);
     } else {
@@ -135,7 +135,7 @@ class TextFeed : public FrameFeed {
   void find_lines() {
     const size_t newline = std::string_view(piece_.buffer.data(), held_).rfind('\n');
     const size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
-    // The last line needs no line end, but an interrupted one is not complete.
+    // The last line needs no line end, but after an interruption it is not complete.
     piece_.text_bytes = piece_.last && !is_stopped() ? held_ : whole;
   }
 
@@ -165,7 +165,7 @@ class TextFeed : public FrameFeed {
     auto format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
     if (is_pipe_ && format->name() == kCandump && !format->has_time())
       throw InputError(name_ +
-                       ": found lines of candump without times, expected them, as in: candump -L can0 | "
+                       ": found lines of candump without times, expected times, as in: candump -L can0 | "
                        "plimsoll detect MODEL -");
     return format;
   }
@@ -185,9 +185,8 @@ class TextFeed : public FrameFeed {
   void lose_line(const std::string& expected) {
     if (options_.strict)
       throw InputError(
-          fmt::format("{}:{}: found another line, expected {}; leave --strict out to go on without "
-                      "such lines",
-                      name_, lines_ + 1, expected));
+          fmt::format("{}:{}: found another line, expected {}; leave out --strict to skip such lines", name_,
+                      lines_ + 1, expected));
     ++lines_;
     ++losses_.lines;
     ++losses_.expected[expected];
@@ -203,11 +202,11 @@ class TextFeed : public FrameFeed {
     parsed_.frames.width = options_.format.payload;
     parse_piece(piece_, !options_.strict, parsed_);
     if (parsed_.error)
-      throw InputError(fmt::format(
-          "{}:{}:{}: found '{}', expected {}; {}", name_, lines_ + parsed_.error->line, parsed_.error->column,
-          parsed_.error->found, parsed_.error->expected,
-          parsed_.error->cut_off ? "the file ends inside this line: --truncated read leaves it out"
-                                 : "leave --strict out to go on without such lines"));
+      throw InputError(
+          fmt::format("{}:{}:{}: found '{}', expected {}; {}", name_, lines_ + parsed_.error->line,
+                      parsed_.error->column, parsed_.error->found, parsed_.error->expected,
+                      parsed_.error->cut_off ? "the file ends inside this line: --truncated read skips it"
+                                             : "leave out --strict to skip such lines"));
     piece_.first = false;
     lines_ += parsed_.lines;
     for (const auto& [expected, count] : parsed_.skipped) {
@@ -229,7 +228,7 @@ class TextFeed : public FrameFeed {
   ParsedChunk parsed_;
   size_t held_ = 0;           // Bytes in the piece's buffer; the first text_bytes of them are whole lines.
   size_t before_format_ = 0;  // Bytes skipped before the format was known.
-  std::string no_format_;     // The error of the last line skipped so.
+  std::string no_format_;     // The error of the last line that was skipped.
   bool within_long_line_ = false;
   int64_t lines_ = 0;
   int64_t elapsed_ns_ = 0;  // Time of the lines so far, for formats whose times are differences.

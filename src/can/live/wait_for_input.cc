@@ -14,7 +14,7 @@ namespace plimsoll {
 
 Waited wait_for_input(int descriptor, const std::atomic<bool>* stop, int64_t max_ns) {
   using std::chrono::steady_clock;
-  constexpr int64_t kLookUpMs = 100;  // Maximum delay until the flag is seen; input is noticed at once.
+  constexpr int64_t kLookUpMs = 100;  // Maximum ms until the flag is noticed; input is noticed at once.
   const auto end = steady_clock::now() + std::chrono::nanoseconds(max_ns);
   for (;;) {
     if (stop != nullptr && *stop) return Waited::stopped;

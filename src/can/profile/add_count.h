@@ -13,7 +13,7 @@ namespace plimsoll {
 template <typename Count>
 void add_count(Count& sum, Count more) {
   if (__builtin_add_overflow(sum, more, &sum))
-    throw InputError(fmt::format("what the drives counted, all together, is above {}; merge fewer of them",
+    throw InputError(fmt::format("the sum of the drives' counts exceeds {}; merge fewer drives",
                                  std::numeric_limits<Count>::max()));
 }
 

@@ -91,7 +91,8 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
     id.two = regular(two.bound(margin), 2);
   }
   if (id.one.min_ns > 0 || id.two.min_ns > 0) return id;
-  // The eight gaps of an ID that is seldom sent last for its share of the traffic, at most for all of it.
+  // Eight gaps of an ID that is seldom sent are expected to last for their share of the traffic, or for all
+  // traffic if there are fewer.
   if (eight.count >= ArrivalModel::kMinSpans)
     id.eight = eight.bound(ArrivalModel::kBurstMargin);
   else

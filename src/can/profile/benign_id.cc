@@ -134,10 +134,10 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
     return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(total));
   };
   const int64_t min = GapBins::min_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
-  // GapBins does not distinguish the shortest spans from none.
+  // GapBins does not distinguish the shortest spans from a span of 0.
   if (min > GapBins::kShortest && static_cast<double>(min) > BehaviourProfile::kMinRegularity * 2 * period)
     id.min_two_gaps = min;
-  // With several vehicles, one of them need not send what the others send.
+  // If there are several vehicles, one need not send what the others send.
   if (recordings_ < recordings) return;
   const int64_t longest = GapBins::min_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMaxIrregularity * period) id.longest_gap = longest;

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Number of IDs searched in one pass. Each takes at most 16 KiB.
+// Number of IDs searched in one pass. Each ID needs at most 16 KiB.
 constexpr int32_t kAtOnce = 256;
 
 }  // namespace

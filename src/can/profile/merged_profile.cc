@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// The part of one drive that has payloads of an ID.
+// A drive that has payloads of an ID.
 struct Part {
   const LearnedDrive& drive;
   int32_t id;
@@ -57,7 +57,7 @@ const Item* find(std::span<const Item> all, const Item& place) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Merges a signal that each drive has or holds at one value; none otherwise.
+// Merges a signal that each drive either has or holds at one value; none otherwise.
 std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
   Signal all{.first_bit = place.first_bit, .bits = place.bits};
   const auto in = [&](const Part& part) { return find(part.drive.profile.signals().for_id(part.id), place); };
@@ -103,8 +103,8 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
   return all;
 }
 
-// Merges a pair that each drive has or holds at one value: its range covers the differences of all drives.
-// None otherwise.
+// Merges a pair that each drive either has or holds at one value: its range covers the differences of all
+// drives. None otherwise.
 std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   SignalPair all{.first = place.first, .second = place.second, .bits = place.bits};
   int64_t min = 0;
@@ -170,8 +170,8 @@ MessageIds ids_of(std::span<const LearnedDrive> drives) {
     const MessageIds& its = drive.profile.vocabulary().ids();
     if (its.channels != channels)
       throw InputError(
-          "the drives are of other channels, or of the same in another order; calibrate on all of them "
-          "at once");
+          "the drives have different channels, or the same channels in another order; calibrate on all of "
+          "them at once");
     for (const MessageKey key : its.keys) keys.add(key);
   }
   return {keys.take(), channels};

@@ -18,7 +18,7 @@ constexpr size_t kArrivalCounts = 3 + 3 * (1 + ArrivalCounts::kParts);
 
 [[noreturn]] void fail(const char* tensor, size_t row) {
   throw InputError(fmt::format(
-      "the model's tensor 'profile.sums.{}' holds what is impossible in row {}; calibrate it again", tensor,
+      "the model's tensor 'profile.sums.{}' holds an impossible value in row {}; calibrate it again", tensor,
       row));
 }
 

@@ -104,7 +104,7 @@ double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const
   const double expected = slope * step(value(before_last), middle) + offset;
   const double error = step(middle, value(now)) - expected;
   // Equals std::remainder(error, ring) to the bit, because the ring is a power of two. The library function
-  // takes a twentieth of the time of a window.
+  // would use a twentieth of a window's time.
   const auto ring = static_cast<double>(uint64_t{1} << bits);
   return std::abs(error - ring * std::rint(error / ring));
 }

@@ -34,7 +34,7 @@ Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::strin
   for (const int64_t key : stored) {
     if (key < 0 || key >= end || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
       throw InputError(fmt::format(
-          "the model's tensor '{}' holds no ascending CAN IDs of its channels; train it again", name));
+          "the model's tensor '{}' does not hold ascending CAN IDs of its channels; train it again", name));
     keys.push_back(static_cast<MessageKey>(key));
   }
   return Vocabulary({std::move(keys), std::move(channels)});

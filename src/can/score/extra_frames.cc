@@ -14,7 +14,7 @@ namespace {
 // transmission mode MIXED of AUTOSAR. A few bits change, and they keep their new value.
 constexpr int kSwitchBits = 2;
 constexpr int32_t kRepeats = 8;
-// Bits that change back within this number of frames were not changed by the sender.
+// If bits change back within this number of frames, the sender did not change them.
 constexpr int32_t kStays = 2;
 constexpr double kTakenBack = 4;
 constexpr int32_t kCrowd = 2;
@@ -67,7 +67,7 @@ double ExtraFrames::excess_of_still(Seen& seen, double excess, uint64_t payload)
 
 ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload,
                                      int64_t frame) {
-  // A clock that was set back says nothing about the frames before.
+  // If the clock was set back, times cannot be compared with those before.
   if (seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)]) seen = {};
   Event event{0, frame};
   if (seen.count > 0) event.excess = arrival.one.excess(seen.span_from(1, time_ns));
@@ -90,7 +90,7 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
       ++seen.left_out;
     return event;
   }
-  // After several frames that came too soon, the one that is on time again need not be the sender's.
+  // After several frames that came too soon, a frame that is on time again need not be the sender's.
   if (seen.left_out >= kCrowd) event.excess = std::max(event.excess, seen.last_excess);
   ++seen.count;
   seen.replace_last(time_ns, payload, frame);

@@ -61,7 +61,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, con
   at(Statistic::apart) = by_frames.apart;
   at(Statistic::held) = by_frames.held;
   at(Statistic::restless) = by_frames.restless;
-  // There is no gap in a window of one frame, or of frames without times.
+  // A window of one frame, or of frames without times, has no gap.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
   return statistics;

@@ -84,7 +84,7 @@ void AttackedFrames::begin_cycle(int64_t cycle) {
   burst_ = burst_of(plan_, cycle);
   cycle_end_ = plan_.first_ns + (cycle + 1) * plan_.cycle_ns;
   draws_ = SimulationDraws(plan_.seed, Draw::attack, plan_.recording, static_cast<uint32_t>(2 * cycle + 1));
-  // Two adjacent bytes, of which the first always changes.
+  // Changes two adjacent bytes; the first one always changes.
   mask_ = uint64_t{draws_.bits()} << 8 & 0xFF00;
   mask_ |= 1 + draws_.below(0xFF);
   started_ = false;
@@ -137,7 +137,7 @@ void AttackedFrames::set_pending(int64_t time_ns, const CanFrame& frame) {
   pending_.row = -1;
 }
 
-// Chooses the frame to inject after the last intended one, for attacks that send independently of the target.
+// Chooses the next frame to inject, for attacks that send independently of the target.
 void AttackedFrames::choose_next() {
   const int64_t last = pending_.time_ns;
   switch (plan_.kind) {
@@ -181,7 +181,8 @@ CanFrame AttackedFrames::forged(CanFrame frame) const {
   return frame;
 }
 
-// Returns the intended frame in `frame` if the gap before the next frame of the source is long enough for it.
+// Stores the intended frame in `frame` and returns true if the gap before the source's next frame is long
+// enough.
 bool AttackedFrames::inject(CanFrame& frame) {
   if (!has_pending_) return false;
   pending_.time_ns = std::max(pending_.time_ns, previous_ns_ + plan_.spacing_ns);

@@ -39,7 +39,7 @@ FrameSpans frames_of(const FramesView& view, const Recording& recording) {
   return view.frames().part(recording.first_frame, recording.frames);
 }
 
-// Labels say whether a recording is benign. If they cannot, its name does.
+// Labels decide whether a recording is benign; without labels, its name does.
 bool may_be_injected(const Recording& recording) {
   const bool silent = recording.attack && recording.attack->starts_with("suppress");
   const bool benign = recording.labelled ? recording.attack_frames == 0 && !silent : !recording.attack;
@@ -124,7 +124,7 @@ class Injection {
   }
 
   void add(Planned planned) {
-    // A vector that grows holds its old and its new memory.
+    // A growing vector holds its old and its new memory at the same time.
     charge_.add(2 * static_cast<int64_t>(sizeof(Planned)) + heap_bytes(planned.name));
     planned_.push_back(std::move(planned));
   }
@@ -132,7 +132,7 @@ class Injection {
   void refuse() const {
     const std::string set = options_.frames.string();
     if (not_periodic_ == 0)
-      throw InputError(set + ": has no recording with times and without attack to inject into");
+      throw InputError(set + ": has no recording with times and without attack frames to inject into");
     throw InputError(fmt::format(
         "{}: none of the {} recordings to inject into has a periodic ID: 50 frames, a mean gap of at most "
         "200 ms, a standard deviation of half of it; give --target any",
@@ -148,7 +148,7 @@ class Injection {
                                           [&](const auto& a, const auto& b) { return key(a) == key(b); });
     if (twice != planned_.end())
       throw InputError(fmt::format(
-          "{}: has a recording '{}' in split '{}' already; name its attack not in --attacks, or do without "
+          "{}: already has a recording '{}' in split '{}'; leave its attack out of --attacks, or leave out "
           "--keep",
           options_.frames.string(), twice->name, twice->source->split));
   }
@@ -204,7 +204,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() +
                      ": has CAN FD payloads; attacks can only be injected into payloads of up to 8 bytes");
-  check_columns(view.set(), {.full = true});  // All of the set is read.
+  check_columns(view.set(), {.full = true});  // The whole set is read.
   require_sound(view);
   const Injection injection(view, options);
   FramesSink sink(options.out, options.force, provenance);

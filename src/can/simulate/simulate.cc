@@ -34,7 +34,8 @@ uint32_t draw_target(const Vehicle& vehicle, uint64_t seed, uint32_t recording) 
 std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& options) {
   if (options.frames > kMaxFrames)
     throw UsageError(fmt::format("{} frames are more than {}", options.frames, kMaxFrames));
-  if (options.vehicles < 2) throw UsageError("a collection needs two vehicles: one trains, one does not");
+  if (options.vehicles < 2)
+    throw UsageError("a collection needs at least two vehicles: one is in the training splits, one is not");
   const auto& attacks = options.attacks;
   const size_t known = attacks.size() - attacks.size() / 3;
   const auto unknown_vehicle = static_cast<uint32_t>(options.vehicles - 1);
@@ -54,7 +55,7 @@ std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& opti
   }
   for (size_t i = 0; i < known; ++i) add("test_02_unknown_vehicle_known_attack", unknown_vehicle, attacks[i]);
 
-  // Sorted as ingest sorts captures, so that both code paths give the same columns.
+  // Sorted as `plimsoll ingest` sorts captures, so that both ways give the same columns.
   std::sort(recordings.begin(), recordings.end(), [](const auto& a, const auto& b) {
     return std::tie(a.split, a.name) < std::tie(b.split, b.name);
   });

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kDrawnWindows = 4;  // Number of windows drawn of each list.
+constexpr size_t kDrawnWindows = 4;  // Number of windows drawn for each list.
 constexpr int64_t kColumns = 14;
 constexpr int64_t kBufferBytes = int64_t{256} << 10;  // Buffer for each column that is written.
 
@@ -37,7 +37,7 @@ bool is_replaceable(const std::filesystem::path& out) {
   } catch (const InputError&) {
     // It is not a data set.
   }
-  throw Failure(out.string() + " exists already and is no attention; name another folder");
+  throw Failure(out.string() + " exists already and is not an attention data set; name another folder");
 }
 
 // Shares by index, 0 if absent.

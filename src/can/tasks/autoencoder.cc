@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// An autoencoder learns benign windows, and reconstructs attacks badly.
+// Trains an autoencoder, which learns benign windows and reconstructs attacks badly.
 class AutoencoderTraining final : public DetectorTraining {
  public:
   explicit AutoencoderTraining(RunRequest request)

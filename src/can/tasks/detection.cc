@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// A GAT learns attacks from labels.
+// Trains a GAT, which learns attacks from labels.
 class DetectionTraining final : public DetectorTraining {
  public:
   using DetectorTraining::DetectorTraining;

@@ -67,8 +67,8 @@ std::string DetectorTraining::trained_on() const {
                      format_count(static_cast<int64_t>(split_.validation.size())), split_.copies.size());
 }
 
-// Learns the levels of fused scores on windows as `detect` makes them of a known vehicle; they replace the
-// training windows.
+// Learns the levels of fused scores on windows as `plimsoll detect` makes them for a known vehicle; these
+// windows replace the training windows.
 const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                              const RunOptions& run) {
   shapes_ = {};

@@ -48,7 +48,7 @@ Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::sp
   return difficulty;
 }
 
-// Source of the models of earlier stages: their files, read or mapped, or for planning none yet.
+// Source of the models of earlier stages: their files, read or mapped; when planning, no file exists yet.
 enum class Models { trained, mapped, planned, planned_without_data };
 
 Models models_of(const RunOptions& run, bool planning) {
@@ -65,13 +65,13 @@ class Pipeline {
         benign_(benign_split(*in_.split, in_.shapes)),
         all_graphs_(graphs_of(*in_.split)),
         benign_graphs_(graphs_of(benign_)) {
-    // Check before training, rather than when the first teacher has trained for hours.
+    // Check before training, rather than after the first teacher has been trained for hours.
     require_both_kinds(*in_.split, in_.shapes);
     if (!in_.teacher.empty()) take_teacher();
   }
 
   bool has_curriculum() const { return in_.recipe.curriculum.schedule != CurriculumKind::none; }
-  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students train.
+  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students are trained.
   bool is_cached() const { return in_.recipe.distillation.teacher_outputs == TeacherOutputMode::cached; }
   bool trains(const std::string& teacher) const {
     return teacher == kGatTeacher ? !given_gat_ : !given_vgae_;
@@ -90,7 +90,7 @@ class Pipeline {
     std::optional<Curriculum> curriculum;
     if (has_curriculum()) {
       curriculum.emplace(curriculum_of(difficulty(run)));
-      give_back_freed_memory();  // This is the memory of the model that identifies the column.
+      give_back_freed_memory();  // Memory of the model that was read to identify the column.
     }
     return trained(gat_stage(teachers_, curriculum ? &*curriculum : nullptr, {}, run));
   }
@@ -166,7 +166,7 @@ class Pipeline {
     const Detector teacher = load_detector(in_.teacher);
     const auto require = [&](const char* property, bool same) {
       if (!same)
-        throw InputError(fmt::format("{}: the teacher was trained on other {} than this data has",
+        throw InputError(fmt::format("{}: the teacher was trained on {} that differ from those of this data",
                                      in_.teacher.string(), property));
     };
     require("IDs", teacher.facts.vocabulary == in_.facts.vocabulary);
@@ -186,12 +186,12 @@ class Pipeline {
 
   using Model = MappedDetector;  // The file is null if it is not mapped.
 
-  // A teacher as its stage left it, or untrained. `stage` is the name of the teacher's stage.
+  // A teacher as its stage saved it, or untrained. `stage` is the name of the teacher's stage.
   Model model(const std::string& stage, Models models, const RunOptions& run) const {
     if (models == Models::trained || models == Models::mapped) {
       if (!is_there_for_ranks(run.exchange, file_of(stage)))
         throw InputError(
-            fmt::format("{} is not there: the stage {} makes it", file_of(stage).string(), stage));
+            fmt::format("{} does not exist: the stage {} makes it", file_of(stage).string(), stage));
       if (models == Models::mapped) return map_detector(file_of(stage));
       Detector detector = load_detector(file_of(stage));
       detector.facts = {};
@@ -221,7 +221,7 @@ class Pipeline {
   // Opens a column of an earlier stage; the key of the column includes the device of `run`.
   NpyView left(const ColumnOptions& options) const {
     if (auto column = open_column(options, columns())) return std::move(*column);
-    throw InputError(fmt::format("{} is not there: the stage {} computes it",
+    throw InputError(fmt::format("{} does not exist: the stage {} computes it",
                                  (columns() / options.name).string(), options.name));
   }
   Vector<float, Tag::columns> difficulty(const RunOptions& run) const {
@@ -255,7 +255,7 @@ class Pipeline {
   }
   int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
 
-  // A teacher that is evaluated while its student trains: live, or offloaded.
+  // A teacher that is evaluated while its student is trained: live, or offloaded.
   TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
                         const RunOptions& run) const {
     if (in_.recipe.distillation.teacher_outputs == TeacherOutputMode::live)
@@ -322,7 +322,7 @@ class Pipeline {
 std::vector<Stage> distillation_stages(DistillOptions options) {
   const auto p = std::make_shared<const Pipeline>(std::move(options));
   std::vector<Stage> stages;
-  // `with` makes the options of a column, and passes them to the function that plans or writes it.
+  // `with` makes the options of a column, and passes them to the function that plans or writes the column.
   const auto add_column = [&](const char* name, const char* folder, const auto& with) {
     stages.push_back(
         {name, folder, [with](const RunOptions& run) { return with(run, models_of(run, true), plan_column); },

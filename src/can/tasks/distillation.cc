@@ -12,7 +12,7 @@ class DistillationTraining final : public DetectorTraining {
   explicit DistillationTraining(RunRequest request)
       : DetectorTraining(std::move(request)), facts_(facts()), identity_(data_->identity_hash()) {
     if (!request_.recipe.init_from.empty())
-      throw UsageError("init_from is for tasks that train one model; a distillation takes --teacher FILE");
+      throw UsageError("init_from is for tasks that train one model; for a distillation use --teacher FILE");
   }
 
   std::string model() const override { return "distillation"; }

@@ -35,7 +35,7 @@
 namespace plimsoll {
 namespace {
 
-// The split with which the detector was trained; nothing if this is other data.
+// The split with which the detector was trained; none if this is other data.
 std::optional<TrainingSplit> split_that_trained(const WindowData& data, const Recipe& recipe,
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
@@ -61,7 +61,7 @@ DetectorScores odd_timing(const WindowData& data, const DetectorFacts& facts,
   return rule;
 }
 
-// The part of a fused score that a detector of a run provides; teachers and others provide none.
+// The part of a fused score that a detector of a run provides; teachers and other models provide none.
 enum class ModelPart : uint8_t { none, gat, vgae };
 
 ModelPart part_of(std::string_view name) {
@@ -77,7 +77,7 @@ int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bo
   const auto fused = std::ranges::count_if(
       files, [](const RunDetector& run_detector) { return part_of(run_detector.name) == ModelPart::gat; });
   if (!calibrated) return fused;
-  // There are two for each model: on calibration windows, and alone.
+  // Two columns for each model: its scores of calibration windows, and its score alone.
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
@@ -195,7 +195,7 @@ DetectorScores scores_of(const RunDetector& run_detector, const DetectorEvaluati
   return scores_on(run_detector, inputs, inputs.data.source(), inputs.shapes, inputs.lists);
 }
 
-// Scores of calibration windows, each by the profile of the other half.
+// Scores of calibration windows, each with the profile of the other half.
 Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
                                                const DetectorEvaluation& inputs) {
   Vector<float, Tag::columns> all(inputs.shapes.size(), std::numeric_limits<float>::quiet_NaN());
@@ -209,8 +209,8 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
   return all;
 }
 
-// With calibration, replaces the scores of each model by its scores measured by the same benign windows, and
-// puts the fused scores of models of the same seed and profile statistics first.
+// With calibration, replaces the scores of each model by scores relative to the same benign windows, and puts
+// the fused scores of models of the same seed and profile statistics first.
 void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, bool ablation,
                     std::vector<DetectorScores>& detectors) {
   std::vector<Vector<float, Tag::columns>> calibration;
@@ -232,7 +232,7 @@ void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, 
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));
     };
-    // The score that `detect` uses has no autoencoder (docs/detection.md says what that is worth).
+    // The score that `detect` uses has no autoencoder (docs/detection.md shows the effect).
     add("fused", {"vgae"});
     add("statistics", {"gat", "vgae"});
     if (!ablation) continue;
@@ -245,7 +245,7 @@ void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, 
   detectors = std::move(rows);
 }
 
-// Adds the fused scores of the models and profile statistics, by the levels of the trained detector of the
+// Adds the fused scores of the models and profile statistics, with the levels of the trained detector of the
 // same seed.
 void add_fused(const DetectorEvaluation& inputs, bool ablation, std::vector<DetectorScores>& detectors) {
   if (inputs.data.windows().tables().node_features != feature_tables(WindowFeatures::behaviour).node_features)
@@ -264,8 +264,8 @@ void add_fused(const DetectorEvaluation& inputs, bool ablation, std::vector<Dete
   detectors = std::move(rows);
 }
 
-// Writes attention if requested; returns the figures of a report if one is to be written. Errors of the file
-// go to `unsaved`.
+// Writes attention if requested; returns the figures of a report if one is to be written. File errors are
+// stored in `unsaved`.
 std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation& inputs,
                                                         const RunEvaluation& options,
                                                         std::span<const DetectorScores> detectors,
@@ -280,7 +280,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - inputs.files.data())];
   AttendedWindows attended(gat->file, inputs.data.windows());
   if (!options.attention.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
+    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
     unsaved.attempt([&] {
       write_attention(options.attention, attended, inputs.lists, scores, inputs.data.identity(),
                       options.progress);
@@ -317,7 +317,7 @@ EvaluationResult evaluate_detector(const RunEvaluation& options) {
   const EvaluatedData evaluated{&source.tables(), truth, &times};
   const Evaluation evaluation = evaluate(evaluated, lists, detectors);
   if (!options.scores.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
+    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
     unsaved.attempt([&] { write_scores(options.scores, evaluated, lists, detectors); });
   }
   const Published* const compared = published ? &*published : nullptr;

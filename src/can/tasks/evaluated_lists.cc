@@ -30,7 +30,7 @@ std::vector<EvaluatedList> lists_to_evaluate(const GraphSetTables& tables,
   }
   if (lists.empty())
     throw InputError(
-        "nothing to evaluate: the data set has no split beside those that train; name one of them with "
+        "nothing to evaluate: the data set has no split other than training splits; name one of them with "
         "--split");
   std::string known;
   for (const EvaluatedList& list : lists) known += " " + list.name;

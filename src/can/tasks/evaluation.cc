@@ -45,10 +45,10 @@ struct Gathered {
       for (const int64_t g : part.graphs) {
         const float score = detector.scores[static_cast<size_t>(g)];
         if (std::isnan(score))
-          throw InputError(
-              fmt::format("{} (seed {}) gives graph {} a score that is no number: its training diverged, or "
-                          "the graph was not scored; train it again with a lower learning rate",
-                          detector.name, detector.seed, g));
+          throw InputError(fmt::format(
+              "{} (seed {}) gives graph {} a score that is not a number: its training diverged, or "
+              "the graph was not scored; train it again with a lower learning rate",
+              detector.name, detector.seed, g));
         scores.push_back(score);
         truth.push_back(all_truth[static_cast<size_t>(g)]);
       }
@@ -130,10 +130,9 @@ Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> li
 }
 
 int64_t judging_bytes(int64_t longest) {
-  // Either two numbers of the model for each graph, or score, truth, their sorted copy and a point of a
-  // curve.
+  // Bytes per graph: two numbers of the model, or score, truth, their sorted copy and a point of a curve.
   constexpr int64_t kPerGraph = sizeof(float) + 1 + 2 * sizeof(float) + sizeof(CurvePoint);
-  constexpr int64_t kPages = 64 * 1024;  // Memory that does not grow with the list.
+  constexpr int64_t kPages = 64 * 1024;  // Bytes that do not grow with the list.
   return longest * kPerGraph + kPages;
 }
 

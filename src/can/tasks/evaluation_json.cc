@@ -38,7 +38,7 @@ Json detectors_json(const EvaluatedGroup& group, bool rules) {
   return list;
 }
 
-// `attack` says whether the groups are recordings, which have an attack.
+// `attack`: the groups are recordings, each with its attack.
 Json groups_json(const std::vector<EvaluatedGroup>& groups, bool attack) {
   Json list = Json::array();
   for (const EvaluatedGroup& group : groups) {

@@ -47,12 +47,12 @@ bool has_deployed(const Evaluation& evaluation) {
 
 std::string where_thresholds_are_from(int64_t calibration) {
   if (calibration == 0)
-    return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those lie "
-           "above; no test label was used.";
+    return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those are above; "
+           "no test label was used.";
   return fmt::format(
       "Thresholds were set for each recording on its first benign windows, at most {} or a third of it, "
-      "which are not evaluated. Labels chose these windows: those with a frame labelled an attack were left "
-      "out. No other test label was used.",
+      "which are not evaluated. Labels chose these windows: those with a frame labelled as an attack were "
+      "left out. No other test label was used.",
       calibration);
 }
 
@@ -62,14 +62,13 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
   report.paragraph("A window is called an attack when its score is above a threshold. " +
                    where_thresholds_are_from(calibration) +
                    (has_deployed(evaluation) ? " In bold: what `plimsoll detect` runs." : "") +
-                   " FPR is what came of it here, FP/h how many false "
-                   "alarms that is an hour of benign "
-                   "traffic. A figure that needs a class that is absent is left out (-).");
+                   " FPR is the false-positive rate measured here, FP/h the number of false alarms per hour "
+                   "of benign traffic. A metric that needs an absent class is left out (-).");
   report.paragraph(
       "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "
       "missed counts the recordings in which none was flagged in time. A rule has no weights: unknown_id "
-      "flags a window that holds an ID never seen in benign training traffic, timing one in which IDs come "
-      "sooner or more often than they do there.");
+      "flags a window that holds an ID never seen in benign training traffic, timing flags one in which IDs "
+      "come sooner or more often than in that traffic.");
   Report::Table table{kHeadings, {}};
   for (const EvaluatedSplit& split : evaluation.splits) {
     add_rows(table, title_of(split.all, published), split.all);
@@ -183,13 +182,13 @@ Curves curves_of(const EvaluatedSplit& split) {
 void add_curves(Report& report, const EvaluatedSplit& split) {
   const auto [roc, pr] = curves_of(split);
   if (roc.series.empty()) {
-    report.paragraph("One class is absent: there are no curves.");
+    report.paragraph("One class is absent, so there are no curves.");
     return;
   }
   report.figures({{"ROC: dots are thresholds, 0.1 % filled, 1 % hollow", draw(roc)},
                   {"Precision and recall, the same thresholds", draw(pr)}});
   if (std::ranges::any_of(roc.series, [](const LineChart::Series& series) { return series.stroke.faint; }))
-    report.paragraph(fmt::format("Thick lines and dots are of seed {}, thin lines of the others.",
+    report.paragraph(fmt::format("Thick lines and dots show seed {}, thin lines the other seeds.",
                                  split.curves.front().seed));
 }
 
@@ -200,7 +199,8 @@ void add_histograms(Report& report, const EvaluatedSplit& split) {
     bool first = false;
     names.place(curves.name, first);
     const ScoreHistogram& scores = curves.histogram;
-    // A rule that says yes or no has no distribution of scores; of several seeds only the first is shown.
+    // A rule whose result is yes or no has no distribution of scores. If there are several seeds, only the
+    // first is shown.
     const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
     if (!first || yes_or_no || scores.benign.empty()) continue;
     Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false}, {}, {}};
@@ -263,9 +263,9 @@ void add_suspicious(Report& report, const std::vector<Report::Figure>& figures) 
   if (figures.empty()) return;
   report.heading("The most suspicious windows");
   report.paragraph(
-      "CAN IDs in a circle, edges from an ID to the one that follows it. The larger a node and the wider an "
-      "edge, the more of what the GAT saw came from there and went through it, by its attention in all "
-      "layers. Point at them for numbers.");
+      "CAN IDs in a circle, edges from an ID to the one that follows it. The larger a node, the more of the "
+      "GAT's output came from it; the wider an edge, the more passed through it, by the attention of all "
+      "layers. Point at one to see its numbers.");
   report.figures(figures);
 }
 

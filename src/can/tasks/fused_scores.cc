@@ -48,11 +48,11 @@ Vector<int64_t, Tag::columns> compared_windows(const WindowData& data, const Gra
   const auto first = learned_in_fold(windows, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(windows, CalibrationFold::second_half, gap);
   if (first.empty() || second.empty())
-    throw InputError(fmt::format(
-        "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected {} without attacks at least; "
-        "leave the recording out of the data, or evaluate with --calibrate 0",
-        data.frames().set().folder().string(), recording.split, recording.name, windows.size(),
-        recording.graphs, 2 + 2 * gap));
+    throw InputError(
+        fmt::format("{}: {}/{} begins with {} windows to calibrate on, out of {}, expected at least {} "
+                    "without attacks; leave the recording out of the data, or evaluate with --calibrate 0",
+                    data.frames().set().folder().string(), recording.split, recording.name, windows.size(),
+                    recording.graphs, 2 + 2 * gap));
   Vector<int64_t, Tag::columns> both(first.begin(), first.end());
   both.insert(both.end(), second.begin(), second.end());
   return both;

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// The recording that holds a graph.
+// The recording that contains a graph.
 const GraphRange& recording_of(const GraphSetTables& tables, int64_t graph) {
   return *std::ranges::find_if(tables.recordings, [graph](const GraphRange& recording) {
     return graph >= recording.first_graph && graph < recording.first_graph + recording.graphs;

@@ -6,8 +6,8 @@
 namespace plimsoll {
 namespace {
 
-// Raises each level to the greater of both, so that benign windows are below it whether their IDs are known
-// or not.
+// Raises each level to the greater of the two, so that benign windows are below it whether their IDs are
+// known or not.
 void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& others,
            std::span<const float> benign) {
   for (size_t t = 0; t < thresholds.size(); ++t) {

@@ -16,8 +16,8 @@ void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape
   const int64_t attacks = count_attacks(split.training, shapes) + count_attacks(split.validation, shapes);
   if (attacks > 0)
     throw InputError(
-        fmt::format("{} windows that train or validate an autoencoder hold an attack, and it "
-                    "learns from benign ones; leave them out",
+        fmt::format("{} training or validation windows of an autoencoder hold an attack, but it learns from "
+                    "benign windows; leave them out",
                     attacks));
   if (split.training.empty())
     throw InputError("no benign window to train an autoencoder on; add attack-free recordings");

@@ -21,19 +21,19 @@ void require_labels(const FramesView& frames) {
   }
   if (unlabelled > 0)
     throw InputError(
-        fmt::format("{}: none of its {} training recordings has labels, and a detector learns from frames "
-                    "labelled benign "
-                    "or attack; ingest captures with a label column (docs/can-formats.md)",
+        fmt::format("{}: none of its {} training recordings has labels, but a detector learns from frames "
+                    "labelled benign or attack; ingest captures with a label column (docs/can-formats.md)",
                     frames.set().folder().string(), unlabelled));
 }
 
-// The index of an ID means nothing if each recording has a vocabulary of its own.
+// The index of an ID means nothing if each recording has its own vocabulary.
 void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
   if (recipe.data.calibration == 0 || recipe.data.features != WindowFeatures::behaviour) return;
   if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
   throw UsageError(
-      "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
+      "calibration compares each recording with its own IDs, but the model identifies IDs by index; train it "
+      "with "
       "data.without: [id_index]");
 }
 

@@ -190,7 +190,7 @@ void BehaviourGraph::write_times(const Node& node, const FrameWindow& window, co
                                  float* row) const {
   const BehaviourProfile::Id& profile = profile_->id(node.index);
   if (window.recording->has_time && profile.min_two_gaps > 0) {
-    // As many frames as fit, plus one before the first of them.
+    // As many frames as fit, plus one before these.
     const double max =
         1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.min_two_gaps));
     put(row, kEarly, excess(profile.min_two_gaps, node.min_two_gaps));
@@ -257,7 +257,7 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     const auto positions = transitions_.positions(edge);
     std::fill_n(row, kEdgeFeatures, 0.0F);
     put(row, kEdgeCountShare, share(edge.count, rows));
-    // The window's last frame is not a source, its first frame not a target.
+    // The window's last frame is not a source, and its first frame is not a target.
     put(row, kSourceShare, share(edge.count, source.count - (source.last == rows)));
     put(row, kTargetShare, share(edge.count, target.count - (target.first == 0)));
     // The order of an adopted ID is not known.

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kWord = 8;          // Number of bytes.
+constexpr int64_t kWord = 8;          // Bytes of a word.
 constexpr int64_t kPlainlyEarly = 4;  // One quarter of two gaps.
 
 size_t at(int64_t index) {
@@ -56,7 +56,7 @@ void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& p
 }
 
 void BehaviourGraph::prefetch(const FrameWindow& window) const {
-  constexpr int64_t kNear = 128;  // Number of frames back in which most IDs have their predecessor.
+  constexpr int64_t kNear = 128;  // Most IDs have their predecessor within this number of frames.
   const int64_t start = window.recording->first_frame;
   const auto fetch = [&](const auto& column, int64_t back, int64_t row) {
     const auto* const from = column.data() + std::max(start, window.first - back) * row;
@@ -95,7 +95,7 @@ void BehaviourGraph::see_frames(const FrameWindow& window) {
 }
 
 // Collects what the window's IDs did before it. Reads at most kLookBack frames, so that any window can be
-// made alone and a stream has to remember no more.
+// made alone and a stream need not keep more frames.
 void BehaviourGraph::look_back(const FrameWindow& window) {
   const int64_t start = std::max(window.recording->first_frame, window.first - BehaviourProfile::kLookBack);
   looked_back_ = static_cast<int32_t>(window.first - start);
@@ -182,8 +182,8 @@ void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous
   for (size_t k = 0; k < kPayloadBytes; ++k) node.changes[k] += data[k] != old[k];
 }
 
-// Finds for how long the payloads that are expected to change have been constant. If all payloads of an ID in
-// the window are equal, earlier frames are read too.
+// Finds how long the payloads that are expected to change have been constant. If all payloads of an ID in the
+// window are equal, earlier frames are read too.
 void BehaviourGraph::find_still(const FrameWindow& window) {
   int64_t pending = 0;
   for (Node& node : nodes_) {
@@ -223,8 +223,8 @@ void BehaviourGraph::expect_payload(Node& node, const uint8_t* data, const uint8
   node.broken += broken;
 }
 
-// Finds how long each ID has been silent at the window's end. An ID that is not heard in the look-back either
-// has been silent at least since the look-back began.
+// Finds how long each ID has been silent at the window's end. An ID that is not in the look-back either has
+// been silent at least since the look-back began.
 void BehaviourGraph::find_silence(const FrameWindow& window) {
   overdue_.clear();
   if (!window.recording->has_time || window.count == 0) return;

@@ -100,10 +100,10 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;
   const int64_t windows = count(length, options_.window, options_.stride);
   if (windows / kMaxWindows > recording.frames || span > uint64_t{1} << 62)
-    throw InputError(fmt::format(
-        "{}: its {} frames span {:.6g} s, which makes {} windows, expected {} a frame at most; take "
-        "a longer stride, or mend the times",
-        where, recording.frames, static_cast<double>(span) / 1e9, windows, kMaxWindows));
+    throw InputError(
+        fmt::format("{}: its {} frames span {:.6g} s, which makes {} windows, expected at most {} per frame; "
+                    "use a longer stride, or correct the times",
+                    where, recording.frames, static_cast<double>(span) / 1e9, windows, kMaxWindows));
   Clock first(times);
   Clock end(times);
   for (int64_t k = 0; k < windows; ++k) {
@@ -112,7 +112,7 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
                   recording.first_frame + end.advance(start + static_cast<uint64_t>(options_.window))};
     if (cut.end - cut.first > BehaviourGraph::kMaxFrames)
       throw InputError(
-          fmt::format("{}: {} frames in one window; take a shorter window", where, cut.end - cut.first));
+          fmt::format("{}: {} frames in one window; use a shorter window", where, cut.end - cut.first));
     cuts_.push_back(cut);
   }
   return windows;

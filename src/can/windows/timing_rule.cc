@@ -91,7 +91,7 @@ struct TimingRule::Learner {
         last(into.vocabulary_.size()),
         counts(into.vocabulary_.size()) {}
 
-  // The index of a frame that is learned from, or -1.
+  // The ID index of a frame to learn from; -1 for other frames.
   int32_t benign_id(int64_t frame) const {
     const auto f = static_cast<size_t>(frame);
     if (set.frames().label[f] != 0) return -1;
@@ -161,9 +161,8 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
   });
   if (seen.empty())
     throw InputError(
-        fmt::format("{}: recording_graphs training windows hold no frame labelled 0 to learn timing from; "
-                    "add attack-free "
-                    "recordings to the splits that train",
+        fmt::format("{}: the training windows hold no frame labelled 0 to learn timing from; add attack-free "
+                    "recordings to the training splits",
                     frames.set().folder().string()));
   TimingRule rule{Vocabulary({seen.take(), std::move(channels)})};
   Learner learner(rule, frames, windows);
@@ -204,7 +203,7 @@ struct TimingRule::Scorer {
     base = recording.first_frame;
   }
 
-  // Windows come in the order of time; overlapping windows share the scores of their frames.
+  // Windows must be passed in order of time; overlapping windows share the scores of their frames.
   float score(const Recording& recording, const Place& place) {
     float worst = kNothing;
     if (recording.has_time && place.end > place.first) {

@@ -19,7 +19,8 @@ void make_places(Vector<int32_t, Tag::blocks>& counts) {
 
 }  // namespace
 
-// Two stable counting sorts, by target and then by source: comparing rows took half the time of a graph.
+// Two stable counting sorts, by target and then by source: comparing rows would use half the time of making a
+// graph.
 void Transitions::group(size_t nodes) {
   by_target_.resize(rows.size());
   grouped_.resize(rows.size());

@@ -31,11 +31,10 @@ WindowStream::WindowStream(const WindowOptions& options, TrainedContext known)
   check_window_options(options);
   if (options.features == WindowFeatures::behaviour && !profile_)
     throw InputError(
-        "the model has no benign profile, which the features behaviour compare with; train it again");
+        "the model has no benign profile, which behaviour features are compared with; train it again");
   if (vocabulary_.size() == 0) throw InputError("the model has no vocabulary of CAN IDs; train it again");
   if (profile_ && profile_->vocabulary().ids() != vocabulary_.ids())
-    throw InputError(
-        "the model's vocabulary and its benign profile are of different CAN IDs; train it again");
+    throw InputError("the model's vocabulary and its benign profile have different CAN IDs; train it again");
   tables_.vocabulary = vocabulary_.ids();
   recording_.first_frame = 0;
   if (profile_)
@@ -46,7 +45,7 @@ WindowStream::WindowStream(const WindowOptions& options, TrainedContext known)
 
 void WindowStream::begin(const StreamFacts& facts) {
   if (options_.unit == WindowUnit::nanoseconds && !facts.has_time)
-    throw InputError("the frames have no times to cut windows by; the model wants windows of " +
+    throw InputError("the frames have no times to cut windows by; the model needs windows of " +
                      WindowLength{options_.window, options_.unit}.text());
   if (facts.width != kPayloadBytes && facts.width != BehaviourProfile::kMaxPayload)
     throw UsageError(fmt::format("frames of {} bytes of payload, expected {}, or {} of CAN FD", facts.width,
@@ -77,8 +76,8 @@ int64_t WindowStream::add(const FrameSpans& frames, const std::vector<std::strin
   if (frames.size() > 0 && frames.channel.empty() != known_channels().empty())
     throw InputError(
         known_channels().empty()
-            ? std::string("the frames are of merged channels, and the model is of single ones")
-            : fmt::format("the frames tell no channel, and the model is of the merged channels {}",
+            ? std::string("the frames are of merged channels, but the model is for single channels")
+            : fmt::format("the frames record no channel, but the model is for the merged channels {}",
                           fmt::join(known_channels(), ", ")));
   drop_old_frames();
   waits_ = waits_ || frames.size() > 0;
@@ -120,7 +119,7 @@ FrameSpans WindowStream::pending() const {
   return held_.merged_spans().part(first - dropped_, total() - first);
 }
 
-// Drops frames only now and then: moving the remaining ones costs as much as they hold.
+// Drops frames only from time to time, because the remaining frames must be moved.
 void WindowStream::drop_old_frames() {
   const int64_t needed = next_window_first();
   const int64_t look_back = behaviour_ ? BehaviourProfile::kLookBack : 0;

@@ -24,16 +24,16 @@ void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   }
 }
 
-// The same message on a single and on a merged channel is two different nodes.
+// The same message is a different node on a merged channel than on a single one.
 void require_same_channels(const FramesView& frames, const MessageIds& known) {
   const bool merged = !frames.frames().channel.empty();
   if (frames.frames().size() == 0 || merged != known.channels.empty()) return;
   throw InputError(fmt::format(
       "{}: {}", frames.set().folder().string(),
       merged
-          ? "its recordings have their channels merged, and the model is of single channels; ingest without "
-            "--merge-channels, or train or calibrate a model on merged ones"
-          : fmt::format("its recordings are of one channel each, and the model is of the merged channels {}; "
+          ? "the channels of its recordings are merged, but the model is for single channels; ingest without "
+            "--merge-channels, or train or calibrate a model on merged channels"
+          : fmt::format("its recordings have one channel each, but the model is for the merged channels {}; "
                         "ingest with --merge-channels",
                         fmt::join(known.channels, ", "))));
 }
@@ -49,7 +49,7 @@ struct BlockRefused {
 void check_window_options(const WindowOptions& options) {
   const bool time = options.unit == WindowUnit::nanoseconds;
   if (time && options.features == WindowFeatures::compat)
-    throw UsageError("compat counts frames: windows by time need the features behaviour");
+    throw UsageError("compat windows count frames; for windows by time, set the features behaviour");
   if (!time && (options.window < 2 || options.window > 65535))
     throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
   if (time && (options.window < WindowLength::kMinTime || options.window > WindowLength::kMaxTime))
@@ -87,14 +87,14 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
   const bool behaviour = options.features == WindowFeatures::behaviour;
   if (!behaviour && !frames.frames().channel.empty())
     throw UsageError(frames.set().folder().string() +
-                     ": has merged channels, which compat, the published graphs, knows nothing of; set the "
+                     ": has merged channels, which the published graphs (compat) do not support; set the "
                      "features behaviour, or ingest without --merge-channels");
   if (behaviour && known.profile) require_same_channels(frames, known.profile->vocabulary().ids());
   if (behaviour && known.profile)
     return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
   MessageIds& vocabulary = known.vocabulary;
   if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
-  if (vocabulary.empty() && options.calibration.windows > 0)  // Each recording has a profile of its own.
+  if (vocabulary.empty() && options.calibration.windows > 0)  // Each recording has its own profile.
     return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
   if (vocabulary.empty())
     throw InputError(fmt::format(

@@ -147,8 +147,8 @@ const CaptureWriter::Channel& CaptureWriter::channel(const std::string& name) {
                              return static_cast<unsigned char>(c) <= ' ';
                            })))
     throw InputError(
-        fmt::format("channel '{}': {} has names of one word, of at most {} characters; give it another "
-                    "where the capture is read, with --name-channel",
+        fmt::format("channel '{}': {} needs names of one word with at most {} characters; give it another "
+                    "name when the capture is read, with --name-channel",
                     shown(name), format_.name, kLongestName));
   return *channels_.emplace_back(std::make_unique<Channel>(Channel{name, written}));
 }
@@ -194,13 +194,13 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
   if (!holds(id)) return;
   if (format_.labels && frame.label > 1)
     throw InputError(
-        fmt::format("a frame without a label (255), and {} has one for each; label all 0 with "
+        fmt::format("a frame has no label (255), but {} needs one for each frame; label all frames 0 with "
                     "--benign, or choose another format, such as --to candump",
                     format_.name));
   losses_.labels += !format_.labels && frame.label <= 1;
   // CAN FD has no remote and no error frames, so these keep the direction only.
   const uint8_t kept = error || remote ? format_.flags & kFrameSent : format_.flags;
-  const uint8_t implied = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies it.
+  const uint8_t implied = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies CAN FD.
   losses_.flags += (frame.flags & ~kept & ~implied) != 0;
   frame.flags &= kept;
   writer_->add(frame);

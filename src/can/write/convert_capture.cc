@@ -35,7 +35,7 @@ class Conversion {
     FrameBatch& frames = parsed.frames;
     if (options_.format.benign) label_benign(capture_, frames);
     for (std::string& name : frames.channels) name = options_.format.name_of_channel(name);
-    if (piece.format && !piece.format->has_time()) refuse("has no times, and a capture would make some up");
+    if (piece.format && !piece.format->has_time()) refuse("has no times, but a capture needs them");
     if (frames.frames() == 0) return;
     if (!writer_) {
       const bool is_labelled = options_.format.benign || (piece.format && piece.format->labelled());

@@ -33,13 +33,12 @@ void require_writable(const ConvertOptions& options, const Recording& recording,
   if (!is_plain(recording.split) || !is_plain(recording.name) ||
       recording.name.find('/') != std::string::npos)
     refuse(options, recording, "cannot become the name of a file");
-  if (!recording.has_time) refuse(options, recording, "has no times, and a capture would make some up");
-  if (!recording.has_payload)
-    refuse(options, recording, "has no payloads, and a capture would make empty ones");
+  if (!recording.has_time) refuse(options, recording, "has no times, but a capture needs them");
+  if (!recording.has_payload) refuse(options, recording, "has no payloads, but a capture needs them");
   if (options.to->optional_labels && recording.labelled != labels)
     refuse(options, recording,
-           "others of the set are labelled and it is not, or the other way round; candump is read with "
-           "labels or without");
+           "its frames are labelled and those of another recording are not, or vice versa; candump is read "
+           "either with or without labels");
 }
 
 // Writes merged channels in runs of frames of one channel.

@@ -142,7 +142,7 @@ TEST_F(DbcTest, TheLaterOfTwoMessagesOfAnIdIsUsed) {
   const Dbc dbc = read(kMessage + kLast + "BO_ 291 Again: 4 ECU\n");
   EXPECT_EQ(message(dbc).name, "Again");
   EXPECT_EQ(signals(dbc), "");
-  EXPECT_NE(remarks(dbc).find("used in place of that in line 1"), std::string::npos) << remarks(dbc);
+  EXPECT_NE(remarks(dbc).find("used instead of the one in line 1"), std::string::npos) << remarks(dbc);
 }
 
 TEST_F(DbcTest, EveryKindOfLineEndAndOfMark) {
@@ -245,7 +245,7 @@ TEST_F(DbcTest, OtherFormatsNameConvert) {
     return error_text<InputError>([&] { read_dbc(folder_.path() / name); });
   };
   EXPECT_NE(error_of("car.arxml", "<?xml version=\"1.0\"?>\n<AUTOSAR>")
-                .find("is ARXML, expected a DBC; make one of it: plimsoll convert "),
+                .find("is ARXML, expected a DBC; convert it: plimsoll convert "),
             std::string::npos);
   EXPECT_NE(error_of("CAR.ARXML", "").find("is ARXML"), std::string::npos);
   EXPECT_NE(error_of("car.xml", "<NetworkDefinition>").find("is KCD"), std::string::npos);

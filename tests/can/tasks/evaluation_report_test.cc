@@ -150,7 +150,7 @@ TEST(EvaluationReport, ShowsEveryDetectorSplitAndStageAndNeedsNoOtherFile) {
        {"gat_teacher at 0.1 %", "vgae_student at 1 %", "rule: timing at 1 %", "rule: unknown_id", "±",
         "Left out: a copy", "published: X &amp; Y", "a &lt;paper&gt;", "rec &amp; &lt;3&gt;",
         "One class is absent", "autoencoder: 90 MiB, measured 85 MiB", "budget 128 MiB",
-        "task: detection # &lt;&amp;&gt;", "run &lt;1&gt;", "dots are of seed 1"})
+        "task: detection # &lt;&amp;&gt;", "run &lt;1&gt;", "dots show seed 1"})
     EXPECT_THAT(page, HasSubstr(part));
   for (const char* hostile : {"<paper>", "<3>", "http", "src=", "<script", "nan", "inf "})
     EXPECT_THAT(page, Not(HasSubstr(hostile)));
