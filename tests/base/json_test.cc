@@ -27,7 +27,7 @@ TEST(ParseJson, DiscardsWhatIsNestedTooDeep) {
   EXPECT_TRUE(parse_json("{\"a\":" + nested(300'000) + ",\"b\":1}").is_discarded());
 }
 
-// Keys are compared one by one, so a file of a few MB could keep a reader busy for hours.
+// Keys are compared one by one, so reading a file of a few MB could need hours.
 TEST(ParseJson, DiscardsObjectsOfMoreKeysThanAnyoneWrites) {
   const auto of_keys = [](int count) {
     std::string text = "{";

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Another thread's view: whether it would get the mutex at once.
+// Whether another thread would get the mutex at once.
 bool is_free(Mutex& mutex) {
   bool got = false;
   std::jthread([&]() PLIMSOLL_NOT_ANALYSED {
@@ -112,7 +112,7 @@ TEST(SharedMutex, HasManyReadersOrOneWriter) {
   for (int thread = 0; thread < 2; ++thread)
     threads.emplace_back([&] {
       const SharedLock lock(mutex);
-      for (++readers; readers < 2;) std::this_thread::yield();  // It ends only if both hold the mutex.
+      for (++readers; readers < 2;) std::this_thread::yield();  // Ends only if both readers hold the mutex.
     });
   threads.clear();
   for (int thread = 0; thread < 4; ++thread)

@@ -31,9 +31,9 @@ std::vector<int64_t> first_numbers(int64_t count) {
   return numbers;
 }
 
-// Runs in a process of its own, whose address space has room for some of the stacks only.
+// Runs in a separate process whose address space is large enough for some of the stacks only.
 void start_more_than_fit(int threads) {
-  alarm(20);  // Without the fix the call waited for ever.
+  alarm(20);  // Without the fix the call waited forever.
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (int64_t{40} << 20));

@@ -1,4 +1,4 @@
-// The budget that a refused evaluation or prediction names works, and gives the same results.
+// The budget that the error of a refused evaluation or prediction names is enough and gives the same results.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ TEST_F(EvaluationBudgetTest, WhatARefusalNamesWorks) {
     const Call call = any_call(r, random);
     SCOPED_TRACE(call.name);
     const std::string expected = call(0);
-    // Between nothing and about the need of the largest.
+    // From almost nothing to about what the largest call needs.
     const int64_t tried = Ledger::process().held() + (int64_t{1} << (12 + random() % 10));
     int64_t named = 0;
     try {

@@ -1,4 +1,4 @@
-// Every task is planned without data, with every word that the schema has for its model.
+// Every task is planned without data, with every enumerator that the schema has for its model.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Word {
   std::string word;
 };
 
-// Every word of every key of the schema that has words.
+// Every enumerator of every key in the schema.
 std::vector<Word> words_of_schema() {
   std::vector<Word> words;
   Recipe recipe;

@@ -1,4 +1,5 @@
-// Who follows a run learns of its stage, start and progress, and what it returns is in the manifest.
+// An observer of a run is notified of its stage, start and progress, and what the observer returns is in the
+// manifest.
 
 #include <gmock/gmock.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Writes down the calls in their order; progress, which is frequent, once.
+// Records the calls in order, and progress, which is frequent, only once.
 class CallRecorder final : public RunObserver {
  public:
   void on_stage(const std::string& title, const char* unit) override { add(title + " of " + unit); }

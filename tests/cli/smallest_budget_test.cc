@@ -1,4 +1,4 @@
-// The budget that a refusal names is the smallest that works.
+// The budget that a refusal names is the smallest one that works.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,8 @@ namespace {
 
 constexpr int64_t kTooSmall = 64 * 1024;
 constexpr int64_t kLess = 64 * 1024;
-// What a plan without running anything adds to the need of blocks: BLAS buffers, and upper bounds of tensors.
+// Bytes that a plan made without running anything adds to what blocks need: BLAS buffers, and upper bounds of
+// tensors.
 constexpr int64_t kSeenFromAbove = 1024 * 1024;
 
 class SmallestBudgetTest : public ::testing::Test {
@@ -64,11 +65,12 @@ class SmallestBudgetTest : public ::testing::Test {
 };
 
 // The budget is exact to the step of 64 KiB if a plan decides without running anything; if blocks are
-// measured, it may exceed the need by what such a plan overestimates.
+// measured, the budget may exceed the need by as much as such a plan overestimates it.
 TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
   const int graphs = std::getenv("PLIMSOLL_SLOW") != nullptr ? 100 : 3;
   std::mt19937_64 random(58);
-  // Torch keeps some hundred bytes from its first use on; they must be held before the first budget is named.
+  // Torch allocates some hundred bytes at its first use and keeps them; they must be held before the first
+  // budget is named.
   for (int i = 0; i < 8; ++i) {
     const RunRequest request = any_request(random, "static");
     plan_of(request, plan_of(request, kTooSmall).min_budget);

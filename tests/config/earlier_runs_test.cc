@@ -24,7 +24,7 @@ TEST(EarlierRuns, IdentityHasLaterKeysWhereTheyDiffer) {
 }
 
 // If an older recipe lacks a later key, the key has the value that the older version used. The recipe of a
-// newer run has the key.
+// newer run contains the key.
 TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   TempFolder folder;
   const auto read = [&](const std::string& text) {

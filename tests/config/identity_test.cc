@@ -15,9 +15,9 @@ std::string hash_of(const std::string& text) {
   return hasher.hex64();
 }
 
-// The texts of the first version, whose runs must be able to continue: a change of either hash refuses all of
-// them. A new key changes neither, because with_earlier_rules() gives it the value that versions without it
-// had.
+// The texts of the first version, whose runs must be able to continue: if either hash changed, all of them
+// would be refused. A new key changes neither, because with_earlier_rules() gives it the value that versions
+// without it had.
 TEST(Identity, IsThatOfTheFirstVersion) {
   EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules({}))), "aa96c6f0bedf707c");
   const Recipe other = parse_recipe(

@@ -494,7 +494,7 @@ TEST(Recipe, TheEmbargoIsAutoOrAWholeNumber) {
                 testing::AllOf(HasSubstr("split.embargo"), HasSubstr(wrong), HasSubstr(", or auto")));
 }
 
-// A window overlaps all of these, and is disjoint from the first one after them.
+// A window overlaps this number of following windows and is disjoint from the next one.
 TEST(WindowLength, OverlappingWindowsAreThoseThatShareAPart) {
   for (int64_t window = 1; window < 40; ++window)
     for (int64_t stride = 1; stride < 60; ++stride) {

@@ -30,7 +30,7 @@ class FakeCudaTest : public testing::Test {
   }
 };
 
-// Makes all requests of a run to a device, and all objects that live when a run ends.
+// Makes all the requests that a run makes to a device, and all objects that exist when a run ends.
 void use(Device& device) {
   DeviceRegion region(device, kMiB);
   const auto pinned = device.pin(1024);
@@ -77,7 +77,7 @@ TEST_F(FakeCudaTest, WhicheverCallFailsItsErrorIsTold) {
   EXPECT_GT(told, 30);
 }
 
-// The memory outlives the error in the blocks of a run, and its destructor must not replace the error.
+// As in the blocks of a run, the destructor of the memory runs after the error and must not replace it.
 TEST_F(FakeCudaTest, AnErrorIsStillThereAfterTheMemoryEnded) {
   const auto device = open_fake_device(0);
   try {

@@ -15,7 +15,7 @@
 
 namespace plimsoll {
 
-/// Device tests run on the stand-in, and on a GPU where there is one.
+/// Where device tests run: on the stand-in, and on a GPU if there is one.
 enum class DeviceKind { host, cuda };
 
 inline std::string name_of_device(const testing::TestParamInfo<DeviceKind>& kind) {

@@ -40,7 +40,8 @@ TEST(GpuMonitor, AsksAgainWhereThereAreMoreProcessesThanRoom) {
   EXPECT_EQ(monitor->read()->held, 3000);
 }
 
-// In a container the driver uses the process numbers of the machine: ours is another process there, or none.
+// In a container the driver uses the process numbers of the machine: under our number it lists another
+// process or none.
 TEST(GpuMonitor, WhereProcessesAreNotNamedItIsWhatWasTakenSince) {
   FakeNvml::set(5000, 0);
   const auto monitor = open();

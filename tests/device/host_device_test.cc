@@ -157,7 +157,7 @@ TEST_F(HostDeviceTest, FaultsThatFollowFromAnErrorDoNotReplaceIt) {
     first->record(*event);
     second->wait_for(*event);
     second->run("sum", {reads(a.data, kBytes)}, [](void*) {});
-    throw std::runtime_error("the first error");  // The range ends, and nobody waits for the second stream.
+    throw std::runtime_error("the first error");  // The range ends, and nothing waits for the second stream.
   } catch (const std::exception& error) {
     EXPECT_STREQ(error.what(), "the first error");
   }
@@ -322,8 +322,8 @@ uint32_t expected_sum_of_squares(uint64_t seed) {
   return expected;
 }
 
-// Blocks of several host threads, each on a stream of its own, with the next block's numbers copied at the
-// same time, as the engine does. The thread sanitizer runs it; a missing wait anywhere would be a fault.
+// Blocks of several host threads, each on its own stream, with the next block's numbers copied at the same
+// time, as the engine does. The thread sanitizer runs it; a missing wait anywhere would be a fault.
 TEST(HostDeviceStress, ManyStreamsGiveTheSameSums) {
   constexpr int kThreads = 4;
   const auto device = make_host_device(4 * kMiB);

@@ -120,7 +120,7 @@ TEST_F(GraphIngest, TooLittleMemoryIsRefusedAndLeavesNothing) {
 }
 
 TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
-  // There are enough edges for several runs of each sort in the minimum memory.
+  // Enough edges for several runs of each sort within the minimum memory.
   GraphIngestOptions made = options(made_up("sparse", 5'000));
   made.ids = NodeIds::sparse;
   made.undirected = true;

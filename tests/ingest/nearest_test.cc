@@ -36,7 +36,7 @@ std::vector<int32_t> all_pairs(const std::vector<float>& pos, int64_t k) {
   return edges;
 }
 
-// Points on a grid, in a plane, all at one place, or anywhere; some of them far away.
+// Points on a grid, in a plane, all at one place, or anywhere, with some of them far away.
 std::vector<float> made_up(int64_t points, uint64_t seed, int kind) {
   std::vector<float> pos;
   for (int64_t i = 0; i < points; ++i) {

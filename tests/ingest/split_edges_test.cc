@@ -125,7 +125,7 @@ TEST_F(SplitEdges, DependsOnTheSeedAndThePairAlone) {
   const Pairs first = pairs_of(there(), 1);
   split(undirected_graph(200, 5), {.seed = 9});
   EXPECT_EQ(pairs_of(there(), 1), first);
-  // Pairs that another graph also has are in the same split there.
+  // Pairs that another graph also has are in the same split of that graph.
   std::vector<std::set<int64_t>> lists(200);
   for (int64_t v = 0; v < 200; ++v)
     for (int64_t u = 0; u < 200; ++u)

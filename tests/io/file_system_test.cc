@@ -26,7 +26,7 @@ using testing::StartsWith;
 using Open = FileSystem::Open;
 using Rename = FileSystem::Rename;
 
-// Runs the same requests on the disk and on its twin in memory.
+// Runs the same requests on the disk and on the file system in memory.
 class FileSystemTest : public testing::TestWithParam<const char*> {
  protected:
   FileSystemTest() {

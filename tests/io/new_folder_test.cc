@@ -81,7 +81,7 @@ TEST_F(NewFolderTest, AFileInItsPlaceStays) {
   EXPECT_EQ(read_text("/place/out", memory_), "a file");
 }
 
-// Another process put it there while the new one was made.
+// Another process created the folder while the new one was made.
 TEST_F(NewFolderTest, WhatNobodyHereWroteStays) {
   publish("old")(memory_);
   write_text("/place/out/in/notes", "precious", memory_);
@@ -102,7 +102,7 @@ TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {
   EXPECT_TRUE(is_empty_folder(memory_, "/place/out"));
 }
 
-// It is unknown then which of the two a power failure would leave.
+// If the sync fails, it is unknown which of the two folders a power failure would leave.
 TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
   FaultyFiles counting(memory_);
   publish("old")(counting);
@@ -123,7 +123,7 @@ TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
 TEST_F(NewFolderTest, WhenEvenThatFailsBothStay) {
   publish("old")(memory_);
   const int sync = calls_to_replace() - 2;
-  FaultyFiles no_way_back(memory_, {Fault::error, sync, EIO});  // Does not see the call that fails first.
+  FaultyFiles no_way_back(memory_, {Fault::error, sync, EIO});  // Does not see the first failing call.
   FaultyFiles faulty(no_way_back, {Fault::error, sync, EIO});
   EXPECT_THROW(publish("new")(faulty), Failure);
   EXPECT_EQ(no_way_back.struck(), "rename");

@@ -113,7 +113,7 @@ TEST_P(RowReaderTest, GivesTheBytesOfAPlainRead) {
   }
 }
 
-// Sectors around such rows make them long enough to be read in whole pages.
+// With the sectors around them, such rows are long enough to be read in whole pages.
 TEST_P(RowReaderTest, RowsNearFourPagesFitTheirBuffers) {
   constexpr int64_t kRows = 200;
   std::mt19937 random(11);
@@ -268,7 +268,7 @@ TEST_F(ReadMethodTest, ExtentThatIsLongerThanItsBufferIsAFailure) {
   }
 }
 
-// The kernel takes no more requests while reads are under way. They end before the error is thrown.
+// The kernel accepts no more requests while reads are in progress. The reads end before the error is thrown.
 TEST_F(ReadMethodTest, RingThatFailsLeavesNoReadUnderWay) {
   const std::string bytes = random_bytes(256 * 4096, 10);
   write_bytes(file_, bytes);

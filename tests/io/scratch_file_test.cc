@@ -71,7 +71,7 @@ TEST_F(ScratchFileTest, ErrorsNameTheFolder) {
               AllOf(HasSubstr(folder_.path().string()), HasSubstr("byte 16384")));
 }
 
-// Writes that the kernel no longer takes are done one by one.
+// Writes that the kernel no longer accepts are done one by one.
 TEST_F(WriteBehindTest, RingThatFailsLosesNothing) {
   ScratchFile file = *ScratchFile::make(folder_.path(), 64 * kPage);
   std::thread([&] {

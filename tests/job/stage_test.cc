@@ -201,7 +201,7 @@ TEST_F(StageTest, AnotherSetOfTheSameNameLiesBeside) {
   const Staged second = stage({.data = other, .root = root_});
   EXPECT_NE(first.folder, second.folder);
   EXPECT_EQ(entries(), 2U);
-  // A copy is its own copy.
+  // The staged copy of a copy is the copy itself.
   EXPECT_EQ(*staged_copy(first.folder, root_), first.folder);
   EXPECT_EQ(stage({.data = first.folder, .root = root_}).copied, 0);
 }
@@ -252,14 +252,14 @@ TEST_F(StageTest, EvictsCopiesThatAreDamagedOrNotDone) {
   EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
   EXPECT_TRUE(fs::is_empty(root_));
 
-  // After a power failure, the boot file shows whose it is.
+  // After a power failure, the boot file shows that the folder is a copy.
   stage(request());
   write_text(place.whole() / "manifest.json", std::string(100, '\0'));
   ASSERT_TRUE(fs::exists(place.boot()));
   EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
   EXPECT_TRUE(fs::is_empty(root_));
 
-  // Without the boot file, the data set does.
+  // Without the boot file and the manifest, only a request for the data set identifies the copy.
   stage(request());
   fs::remove(place.boot());
   fs::remove(place.whole() / "manifest.json");
@@ -290,8 +290,8 @@ TEST_F(StageTest, NearestCopyFollowsTheVariable) {
   ::unsetenv("PLIMSOLL_CACHE");
 }
 
-// Each call to the file system fails once. A folder with the name of the copy is whole, and the next call
-// continues.
+// Each call to the file system fails once. A folder with the name of the copy is always complete, and the
+// next call continues.
 TEST_F(StageTest, NoFaultLeavesAPartUnderTheName) {
   FaultyFiles counting(FileSystem::disk());
   StageRequest whole = request();

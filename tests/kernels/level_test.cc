@@ -15,7 +15,7 @@ TEST(Level, HasTheNameThatTheVariableTakes) {
   EXPECT_EQ(name_of(Level::avx512), "avx512");
 }
 
-// The level is decided once a process, so each wish gets its own process.
+// The level is decided once per process, so each wish gets its own process.
 class WishedLevel : public testing::Test {
  protected:
   WishedLevel() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

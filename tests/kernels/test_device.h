@@ -1,7 +1,7 @@
 #pragma once
 
-// The places where tests of CUDA kernels run them: on the host, with lanes and items in either order or one
-// thread for each lane, or on a GPU.
+// The places where tests of CUDA kernels run them: on the host, with lanes and items in either order or with
+// one thread per lane, or on a GPU.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The warp of kernels/warp.h with one thread for each lane. Only sync() orders memory between lanes, sums do
-// not: the thread sanitizer finds steps that lack a sync().
+// The warp of kernels/warp.h with one thread for each lane. Only sync() orders memory between lanes and sums
+// do not, so the thread sanitizer finds steps that lack a sync().
 
 #include <array>
 #include <atomic>
@@ -73,7 +73,7 @@ class ThreadWarp {
     uint64_t bits = 0;
     std::memcpy(&bits, &mine, sizeof(mine));
     shown[static_cast<size_t>(lane_)].store(bits, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // x86 keeps the order of stores.
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // x86 does not reorder stores.
     round.store(now, std::memory_order_relaxed);
     for (const auto& each : board_.round)
       while (each.load(std::memory_order_relaxed) < now) std::this_thread::yield();

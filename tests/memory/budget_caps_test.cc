@@ -14,7 +14,7 @@ int64_t cap() {
   return Ledger::process().cap();
 }
 
-// Sets a limit repeatedly on a thread of its own, as ProcessBudget does.
+// Sets a limit repeatedly on a separate thread, as ProcessBudget does.
 class BudgetCapsTest : public testing::Test {
  protected:
   void TearDown() override {

@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// Takes and gives back a buffer as the allocator of tensors does.
+// Allocates and frees a buffer as the allocator of tensors does.
 class Piece {
  public:
   explicit Piece(int64_t bytes) : bytes_(bytes) {

@@ -136,7 +136,7 @@ TEST(Ledger, NeverPassesTheCapUnderRacingThreads) {
   constexpr int kThreads = 8;
   constexpr int64_t kCap = 1000;
   Ledger ledger(kCap);
-  // Bytes that threads believe they hold. They must stay within the cap, too.
+  // Bytes that threads count as held. They must stay within the cap, too.
   std::atomic<int64_t> granted = 0;
   std::atomic<int> overfull = 0;
   std::atomic<int> refused = 0;

@@ -57,7 +57,7 @@ TEST_F(Limits, MemAvailableIsATotalOfWhichOthersHoldAPart) {
   const auto limit = find("MemAvailable");
   ASSERT_TRUE(limit);
   EXPECT_EQ(limit->bytes, 4 * kGiB);
-  // Memory that is not available is held by others, except for this process's own.
+  // Memory that is not available is held by other processes, except for this process's own memory.
   EXPECT_LE(limit->others, 3 * kGiB);
   EXPECT_NEAR(static_cast<double>(limit->others), static_cast<double>(3 * kGiB - process_memory().anonymous),
               16.0 * kMiB);

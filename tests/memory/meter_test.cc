@@ -20,7 +20,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kPiece = 64 * kMiB;
-constexpr int64_t kSlack = 4 * kMiB;  // Bytes that the program itself may take meanwhile.
+constexpr int64_t kSlack = 4 * kMiB;  // Bytes that the program itself may allocate meanwhile.
 
 /// 64 MiB of memory with every page touched. It is anonymous unless mapped with other flags or from a file.
 class TouchedMemory {
@@ -134,7 +134,7 @@ TEST(ProcessMemory, TouchedMemoryIsAnonymousAndGoesWhenFreed) {
     const TouchedMemory memory;
     const int64_t during = process_memory().anonymous;
     EXPECT_GE(during, before + kPiece - kSlack);
-#ifndef __SANITIZE_THREAD__  // The thread sanitizer holds several bytes for each that is touched.
+#ifndef __SANITIZE_THREAD__  // The thread sanitizer holds several bytes for each byte that is touched.
     EXPECT_LE(during, before + kPiece + kSlack);
 #endif
   }

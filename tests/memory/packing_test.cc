@@ -90,7 +90,7 @@ TEST(Packing, RefusesWhatDoesNotFitAndSaysWhatIsMissing) {
   EXPECT_EQ(packing.take(65), 192);
 }
 
-// Whatever is taken and given back, pieces never overlap, and places do not depend on the capacity.
+// Whatever is allocated and freed, pieces never overlap, and their positions do not depend on the capacity.
 TEST(Packing, RandomPiecesNeverOverlapAndPlacesDoNotDependOnCapacity) {
   std::mt19937 random(5);
   Packing narrow(1 << 20);

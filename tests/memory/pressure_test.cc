@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A made-up system that is looked at when the test says so.
+/// A made-up system that is inspected when the test requests it.
 class MadeUpPressure : public testing::Test {
  protected:
   void SetUp() override { write("proc/meminfo", "MemTotal: 4194304 kB\nMemAvailable: 4000000 kB\n"); }

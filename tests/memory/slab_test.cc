@@ -173,8 +173,8 @@ TEST(Slab, ARangeMayOutliveTheSlab) {
   }
 }
 
-// Tensors on another thread outlive the slab, in all orders of ending: empty ranges, ranges that become empty
-// while the slab ends, and ranges that stay. Also run under the thread and address sanitizers.
+// Tensors on another thread outlive the slab, in every order of destruction: ranges are empty, become empty
+// while the slab is destroyed, or still hold tensors. Also run under the thread and address sanitizers.
 TEST(Slab, MayEndWhilePiecesAreGivenBackOnOtherThreads) {
   const int64_t before = Ledger::process().held(Tag::activations);
   constexpr int64_t kRanges = 4;

@@ -52,7 +52,7 @@ GATConvOptions options_of(const SafetensorsView& in) {
           .share_weights = number("share_weights") != 0};
 }
 
-// Every parameter takes the tensor of its name, and every tensor is used.
+// Every parameter gets the tensor with its name, and every tensor is used.
 void load_state(const ParameterList& parameters, const SafetensorsView& in) {
   const at::AutoDispatchBelowADInplaceOrView guard;
   size_t taken = 0;

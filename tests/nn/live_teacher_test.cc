@@ -76,7 +76,7 @@ TEST(LiveTeacher, LearnsNothing) {
   EXPECT_TRUE(student.gradients);
 }
 
-// The other way round, an objective around a student passes on what the student prepares.
+// Conversely, an objective that wraps a student passes on what the student prepares.
 TEST(LiveTeacher, IsAskedThroughIdDropout) {
   const Seen teacher;
   const Seen student;

@@ -55,7 +55,8 @@ TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
   EXPECT_NE(error_text<UsageError>([&] { parameters.add("d", {1}, Init::zeros()); }), "");
 }
 
-// With one output of one channel an LSTM would have no hidden state, and its weights no bound.
+// With one output of one channel an LSTM would have no hidden state, and its initial weights would be
+// unbounded.
 TEST(JumpingKnowledge, AnLstmNeedsTwoChannelsInAll) {
   ParameterList parameters(11);
   EXPECT_NE(

@@ -1,5 +1,5 @@
-// Every call of an operator takes the same pieces of memory in the same order, in sizes that a few counts of
-// its block decide.
+// Every call of an operator allocates the same tensors in the same order, and their sizes depend on a few
+// counts of the block.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -107,7 +107,7 @@ class OperatorSequence : public ::testing::TestWithParam<std::tuple<bool, at::Sc
         const at::Tensor out = work(block);
         torch::autograd::grad({out}, inputs, {at::ones_like(out)});
       };
-      if (tapes.empty()) run();  // The first run makes what torch makes once.
+      if (tapes.empty()) run();  // The first run allocates what torch allocates once.
       tapes.push_back({block.terms(drop_loops), AllocationTape::record(run)});
     }
     expect_affine(tapes);
@@ -219,7 +219,7 @@ TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
                  {weight, bias});
 }
 
-// As on a device, tensors that are made in the workspace end in it.
+// As on a device, tensors that are made in the workspace are also freed in it.
 TEST_P(OperatorSequence, OfLossesOnADeviceIsTheSameForEveryBlock) {
   constexpr int64_t kClasses = 300;
   const at::NoGradGuard guard;

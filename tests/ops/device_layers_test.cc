@@ -157,7 +157,7 @@ at::Tensor indices(int64_t edges, int64_t nodes, double seed) {
   return numbers({edges}, seed).mul(1e4).remainder(static_cast<double>(nodes)).to(at::kLong);
 }
 
-// Maximum bytes that a layer takes in addition to its arguments.
+// Maximum bytes that a layer allocates in addition to its arguments.
 template <typename Call>
 int64_t workspace_of(const Call& call) {
   CountingAllocator& allocator = CountingAllocator::install();
@@ -205,7 +205,7 @@ struct Case {
   bool bipartite = false;
   int64_t edge_features = 3;
   AttentionOptions options;
-  bool own_targets = true;  // For GATv2, targets have weights of their own.
+  bool own_targets = true;  // For GATv2, targets have their own weights.
 };
 
 std::vector<Case> cases() {

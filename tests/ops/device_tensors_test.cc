@@ -63,7 +63,7 @@ TEST_F(DeviceTensorsTest, WorkIsWaitedForBeforeAnotherStreamHasThePiece) {
   EXPECT_EQ(use(&first_stream), 1);
   EXPECT_EQ(use(&second_stream), 2);
   EXPECT_EQ(use(&first_stream), 3);
-  // The piece is given back by a stream that did not take the last piece.
+  // The piece is freed by a stream that did not allocate the last piece.
   void* const first = tensors_.take(512, &first_stream);
   void* const second = tensors_.take(512, &second_stream);
   EXPECT_EQ(waits, 4);

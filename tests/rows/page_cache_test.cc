@@ -155,7 +155,7 @@ TEST_F(PlainPageCacheTest, PagesOfManyUsesOutlastAPassOverTheFile) {
   expect_numbers<int64_t>(cache, hubs);
   EXPECT_EQ(cache.counters().pages_read, before.pages_read);
 
-  // Other pages that are used more take their place.
+  // Other pages that are used more replace them.
   for (int64_t& hub : hubs) hub += 8;
   for (int round = 0; round < 500; ++round) expect_numbers<int64_t>(cache, hubs);
   const PageCounters after = cache.counters();

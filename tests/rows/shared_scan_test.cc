@@ -64,7 +64,7 @@ class SharedScanTest : public testing::Test {
   std::string bytes_;
 };
 
-// Plans batches as far ahead as possible; gathers some out of order and gives some up.
+// Plans batches as far ahead as possible, gathers some out of order and gives up others.
 TEST_F(SharedScanTest, GathersWhatStandsInTheFile) {
   const RowLayout layout = make_file(3000);
   for (const int64_t slots : {100, 700, 3000}) {

@@ -186,7 +186,7 @@ TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
   EXPECT_EQ(packs.counters().hits, std::ssize(used));
 }
 
-// Batches without rows occur if all rows are elsewhere. Without a limit a round would take all batches.
+// Batches without rows occur if all rows are elsewhere. Without a limit a round would include all batches.
 TEST_F(SpilledFeaturesTest, RoundsOfBatchesThatWantNothingEnd) {
   SpilledFeatures::Options limits = options(0);
   limits.max_note = 0;

@@ -123,7 +123,7 @@ TEST_F(WholeBatchesTest, NarrowRowsAreWidened) {
 }
 
 TEST_F(WholeBatchesTest, RowsMayBeWiderThanABufferForReading) {
-  constexpr int64_t kWide = 300'000;  // Numbers in a row, of more than 1 MiB.
+  constexpr int64_t kWide = 300'000;  // Numbers in a row, which is then longer than 1 MiB.
   constexpr int64_t kFew = 12;
   std::vector<float> numbers(static_cast<size_t>(kFew * kWide));
   for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 9973);
@@ -190,7 +190,7 @@ TEST_F(WholeBatchesTest, WhatIsForgottenBeginsAnew) {
   EXPECT_EQ(read(*store, batches, 2), "gone") << "its number is that of another batch by now";
 }
 
-// A row is read in long pieces: a pass for each round, and then its own bytes.
+// The file is read in long pieces, once per round; then each batch reads its own bytes.
 TEST_F(WholeBatchesTest, BytesAreThoseOfTheRowsAndOfOnePassARound) {
   const std::vector<Rows> batches = random_batches(12);
   const auto store = open(options(0));
@@ -200,7 +200,7 @@ TEST_F(WholeBatchesTest, BytesAreThoseOfTheRowsAndOfOnePassARound) {
   ASSERT_TRUE(store->write({}));
   for (size_t b = 0; b < added; ++b) ASSERT_EQ(read(*store, batches, b), expected(batches[b]));
   const RowCounters counters = store->counters();
-  const int64_t ranges = 64;  // No more than this.
+  const int64_t ranges = 64;  // Maximum number of ranges.
   const int64_t padding = static_cast<int64_t>(added) * (ranges + 1) * ScratchFile::kAlignment;
   const int64_t lists = counters.bytes_useful / kRowBytes * 4;
   EXPECT_LE(counters.bytes_written, counters.bytes_useful + lists + padding);

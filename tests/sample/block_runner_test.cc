@@ -14,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// A stand-in for a model: takes its tensors from the block's range as torch does, computes one float from the
-// block, and holds both until its commit has run.
+// A stand-in for a model: allocates its tensors in the block's range as torch does, computes one float from
+// the block, and holds both until its commit has run.
 class FakeModel {
  public:
   BlockRunner::Commit work(const GraphBlock& block, int64_t first) {
@@ -218,7 +218,7 @@ TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
     runner.forget();
     EXPECT_EQ(ledger.held(Tag::activations), bytes / 2 / 4096 * 4096 + (bytes / 2 % 4096 != 0) * 4096)
         << share;
-    EXPECT_LE(ledger.held(), held + 4 * bytes);  // Blocks that workers keep.
+    EXPECT_LE(ledger.held(), held + 4 * bytes);  // The difference is blocks that workers keep.
   }
   EXPECT_GT(reruns, 0);
   EXPECT_GT(refused, 0);
@@ -272,7 +272,7 @@ TEST_F(BlockRunnerTest, TheFirstErrorInBlockOrderIsThrownAndNothingIsCommittedBe
   EXPECT_THROW(run(), Failure);  // The runner can be used again.
 }
 
-// Pressure that steps through a list of levels, one per `every` calls.
+// Pressure that steps through a list of levels and stays `every` calls at each.
 class FakePressure : public Pressure {
  public:
   FakePressure(std::vector<int> levels, int every) : levels_(std::move(levels)), every_(every) {}

@@ -84,7 +84,7 @@ TEST_F(CacheSharesTest, NoMoreOfTheDiskIsTakenThanThereIsMemoryFor) {
   EXPECT_LT(shares.scratch_bytes, much);
 }
 
-// If a few rows have nearly all uses, memory for them is worth more than memory for the topology.
+// If a few rows account for nearly all uses, memory for them saves more than memory for the topology.
 TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   const int64_t scratch = 2900 * kMiB;
   EXPECT_TRUE(divide(600 * kMiB, 400 * kMiB, scratch).topology);
@@ -96,7 +96,7 @@ TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.max_bytes);
 }
 
-// The estimated bytes fall with more memory, and packs have each row once.
+// The estimated bytes decrease with more memory, and packs contain each row once.
 TEST_F(CacheSharesTest, BytesArePredicted) {
   const int64_t scratch = 2900 * kMiB;
   double before = std::numeric_limits<double>::infinity();

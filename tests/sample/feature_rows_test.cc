@@ -59,7 +59,7 @@ class HeldRows {
   int64_t left_out_ = 0;
 };
 
-// Read by single reads, in rounds, in packs and with all rows in memory.
+// Rows are read by single reads, in rounds, in packs, or all are in memory.
 TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
   write_graph(folder_ / "narrow", graph_, kFeatures, {.type = std::nullopt});
   const NeighbourSource plain = open();

@@ -73,8 +73,8 @@ TEST(ForestSource, GrowsFromTheNodeWithMostNeighboursBreadthFirst) {
   EXPECT_EQ(source.counts().graphs, 1);
   EXPECT_EQ(source.counts().edges_left_out, 3);
   const GraphBlock block = read_one(source, 0);
-  // 1, 2 and 3 have three neighbours; 1 comes first, and reaches 0, 2, 3, then 4 through 2. Among 5, 6, 7 the
-  // root is 6.
+  // 1, 2 and 3 have three neighbours; 1 is the first of them and reaches 0, 2, 3, then 4 through 2. The root
+  // of 5, 6 and 7 is 6.
   EXPECT_THAT(block.x, ElementsAre(1, 0, 2, 3, 4, 6, 5, 7));
   EXPECT_THAT(block.node_y, ElementsAre(1, 0, 2, 3, 4, 6, 5, 7));
   EXPECT_THAT(block.edges, ElementsAre(1, 0, 0, 2, 0, 3, 3, 0, 2, 4, 6, 5, 7, 5));

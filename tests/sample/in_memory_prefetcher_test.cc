@@ -107,7 +107,7 @@ TEST_F(InMemoryPrefetcherTest, RefusedMemoryIsNotTheEndOfTheProcess) {
   EXPECT_FALSE(read(blocks, 3).empty()) << "a refusal is forgotten";
 }
 
-// The destructor does not wait for remaining samples, even of a group.
+// The destructor does not wait for remaining samples, even those of the current group.
 TEST_F(InMemoryPrefetcherTest, ItsEndWaitsForOneReadAlone) {
   for (const int64_t group : {1, 64}) {
     const SlowTopology topology(source_->topology());

@@ -116,7 +116,8 @@ TEST_F(LinkSeedsTest, NoBlockHasAnEdgeThatWasHeldOut) {
   }
 }
 
-// None of the edges of a block is in it, in either direction; without the option many are.
+// With the option, none of the edges that a block predicts is in it, in either direction; without it, many
+// are.
 TEST_F(LinkSeedsTest, ABlockCanLeaveOutTheEdgesThatItPredicts) {
   for (const bool exclude : {false, true}) {
     const NeighbourSource source = open(16, 5, exclude);
@@ -150,7 +151,7 @@ TEST_F(LinkSeedsTest, HeldOutEdgesAreFoundEitherWayAndNoOthers) {
       EXPECT_EQ(held_out.contains(u, v), expected.contains({std::min(u, v), std::max(u, v)}));
 }
 
-// Negatives do not depend on the rest of the block; other epochs and seeds have others.
+// Negatives do not depend on the rest of the block; other epochs and seeds have other negatives.
 TEST_F(LinkSeedsTest, NegativesDependOnSeedEpochAndEdgeAlone) {
   const auto negatives_of = [&](const NeighbourSource& source, int64_t epoch) {
     std::map<Pair, std::vector<Pair>> found;

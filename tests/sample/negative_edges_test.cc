@@ -173,7 +173,7 @@ GiantGraph nearly_complete(int64_t nodes, const std::set<std::pair<int64_t, int6
   return GiantGraph(lists);
 }
 
-// One pair in 40,000 is allowed: random draws would take that many rounds.
+// One pair in 40,000 is allowed: random draws alone would need about that many rounds.
 TEST(NegativeEdges, AreFoundWhereNearlyAllPairsAreEdges) {
   const std::set<std::pair<int64_t, int64_t>> missing = {{3, 190}, {77, 0}, {77, 199}, {150, 149}, {199, 5}};
   const GiantGraph graph = nearly_complete(200, missing);

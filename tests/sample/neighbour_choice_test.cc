@@ -91,7 +91,7 @@ TEST(NeighbourChoice, EdgesThatAreLeftOutAreNeverChosenAndOthersAsLikely) {
     }
 }
 
-// A short list uses Floyd's algorithm; one of 65 or more with a fan-out of 1 uses the other.
+// A short list uses Floyd's algorithm; a list of 65 or more with a fan-out of 1 uses the other algorithm.
 TEST(NeighbourChoice, EachNeighbourIsAsLikely) {
   NeighbourChoice choice;
   struct Case {
@@ -108,7 +108,7 @@ TEST(NeighbourChoice, EachNeighbourIsAsLikely) {
     const double each = static_cast<double>(kTrials * count) / static_cast<double>(degree);
     const double deviations =
         chi_square_deviations(counts, std::vector<double>(static_cast<size_t>(degree), each));
-    // Choices without replacement vary less than independent ones, so only an excess is an error.
+    // Choices without replacement vary less than independent choices, so only an excess is an error.
     EXPECT_LT(deviations, 5) << degree << " " << count;
   }
 }

@@ -43,7 +43,7 @@ std::vector<int64_t> numbers(int64_t first, int64_t end) {
   return list;
 }
 
-// Each edge exists in the graph, between the nodes of its two numbers.
+// Expects each edge to exist in the graph between the nodes that its two numbers stand for.
 void expect_true_edges(const GiantGraph& graph, const SampledSubgraph& out) {
   ASSERT_EQ(out.row.size(), out.edge.size());
   ASSERT_EQ(out.col.size(), out.edge.size());
@@ -237,7 +237,7 @@ TEST(NeighbourSampler, EpochsAndSeedsAreIndependent) {
   EXPECT_NEAR(static_cast<double>(of_seeds), 1000, five_deviations);
 }
 
-// Through two hops: all neighbours of a node that another one reached are equally likely.
+// Two hops: all neighbours of a node that the first hop reached are equally likely.
 TEST(NeighbourSampler, InclusionIsUniformInEachHop) {
   std::vector<std::set<int64_t>> lists(20);
   for (int64_t v = 10; v < 20; ++v) lists[1].insert(v);

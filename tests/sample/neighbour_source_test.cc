@@ -138,7 +138,7 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   }
 }
 
-// Read by single reads, in rounds, in packs and with all rows in memory.
+// Rows are read by single reads, in rounds, in packs, or all are in memory.
 TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
   write_graph(folder_ / "exact", graph_, kFeatures, {.type = std::nullopt});
   write_graph(folder_ / "rounded", graph_, kFeatures, {.type = NumberType::i8});
@@ -171,7 +171,7 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
   }
 }
 
-// With packs, rounds and samples in a file.
+// Packs, rounds and samples are stored in files.
 TEST_F(NeighbourSourceTest, EdgesBringTheirColumns) {
   for (size_t e = 0; e < graph_.indices.size(); ++e) graph_.weights.push_back(static_cast<float>(e % 13));
   write_graph(folder_ / "valued", graph_, kFeatures, {}, 3);
@@ -292,7 +292,7 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
   EXPECT_GT(counters.hits, 0);
 }
 
-// Two blocks change places repeatedly, as with two workers: they are still part of the plan.
+// Two blocks swap places repeatedly, as with two workers; they still count as planned.
 TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
   source.resize_cache(900'000);

@@ -135,7 +135,7 @@ TEST_F(OnDiskPrefetcherTest, WhatIsNotExpectedBeginsAnew) {
   }
 }
 
-// Nothing is packed for a reader without a pattern.
+// Nothing is packed for a reader without an access pattern.
 TEST_F(OnDiskPrefetcherTest, ItWaitsUntilWhatWasExpectedComes) {
   OnDiskPrefetcher blocks = open(4);
   for (const int64_t number : {0, 6, 12, 2}) EXPECT_TRUE(read(blocks, number).nodes.empty());
@@ -181,7 +181,7 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
   }
 }
 
-// Pinned rows are read with memory that is refused: blocks do not come, but later ones do.
+// Memory for reading pinned rows is refused: blocks are not prefetched, but later ones are.
 TEST_F(OnDiskPrefetcherTest, ARefusalOfMemoryIsForgotten) {
   OnDiskPrefetcher blocks = open(2);
   EXPECT_TRUE(read(blocks, 0).nodes.empty());  // Blocks are packed from the next one on.

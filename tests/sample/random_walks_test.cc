@@ -127,7 +127,7 @@ TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
   expect_transitions(2, 1);
 }
 
-// Draws are rejected, and the lists decide.
+// Covers draws that are rejected and draws from the lists.
 TEST(RandomWalks, TransitionsAreThoseOfTheFormulaForAnyPAndQ) {
   expect_transitions(1e6, 3e6, bipartite_graph(), 200);
   expect_transitions(1e9, 1e9, bipartite_graph(), 200);
@@ -161,7 +161,7 @@ TEST(RandomWalks, StopWhenTheProcessIsAskedTo) {
   interrupt_requested = false;
 }
 
-// Reads as for a disk: sorted by node, some draws at a time.
+// Reads as from a disk: sorted by node, some draws at a time.
 TEST(RandomWalks, EveryWayOfReadingGivesTheSame) {
   const GiantGraph graph = skewed_graph(3000, 2);
   const CsrTopology topology = graph.topology();

@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kNodes = 20'000;
 constexpr int64_t kDegree = 40;
 
-// Lists of about kDegree neighbours each, which take many pages, and one of a fifth of all nodes.
+// Lists of about kDegree neighbours each, which fill many pages, and one list of a fifth of all nodes.
 GiantGraph graph_of_many_pages() {
   std::mt19937 random(8);
   std::vector<std::set<int64_t>> lists(kNodes);
@@ -193,8 +193,8 @@ TEST_F(RangeSamplerTest, ItEndsWhenItIsTold) {
   EXPECT_LE(used, 3 + 1);
 }
 
-// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Some blocks
-// are sampled by themselves, before and after that, each with a pass at most for each hop.
+// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Before and
+// after that, some blocks are sampled separately, each with at most one pass per hop.
 TEST_F(RangeSamplerTest, ARunReadsListsOnceAHop) {
   NeighbourSourceOptions asked = options();
   const auto in_memory = open(asked)->shapes(2);

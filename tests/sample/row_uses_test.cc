@@ -27,7 +27,7 @@ TEST(RowUses, RowsInAPackCountOnce) {
   EXPECT_NEAR(rows.packed(651.3), 65.13, 1) << "ten: 1,000 * (1 - .9^10)";
 }
 
-// A byte counts to 255: those rows have all uses that are not counted elsewhere.
+// A byte counts up to 255: rows at 255 get all uses that are not counted elsewhere.
 TEST(RowUses, WhatWasNotCountedIsOfThoseUsedMost) {
   std::vector<uint8_t> uses(100, 255);
   uses.resize(1100, 10);

@@ -53,7 +53,7 @@ class SampleFileTest : public testing::Test {
   TempFolder folder_;
 };
 
-// More samples than the buffers hold, and more than a page of the index has.
+// More samples than the buffers hold, and more than fit into a page of the index.
 TEST_F(SampleFileTest, GivesWhatWasAdded) {
   SampleFile file = make(3000, 4 << 20);
   for (int round = 0; round < 2; ++round) {

@@ -56,7 +56,7 @@ TEST(SymmetricGraph, HoldsWhatItSays) {
   EXPECT_THROW(symmetric_graph(given.topology()), BudgetExceeded);
 }
 
-// A graph that claims these numbers of nodes and edges; nothing of it is read.
+// A graph that claims these numbers of nodes and edges; nothing in it is read.
 class ClaimedSize final : public Topology {
  public:
   ClaimedSize(int64_t nodes, int64_t edges) : nodes_(nodes), edges_(edges) {}

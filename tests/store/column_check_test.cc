@@ -53,7 +53,7 @@ TEST_F(ColumnCheckOfGraphs, OfALargeSetTheChecksumsAreCheckedWhereItsFilesAreOth
   EXPECT_EQ(read["columns"]["x"]["bytes"], std::filesystem::file_size(x_));
   const std::string bytes = read_bytes(x_);
   flip_bit(x_, 4096);
-  check(large);  // Nothing is known of its files.
+  check(large);  // Nothing is known about its files yet.
   large.known = read["columns"];
   EXPECT_THAT(refusal(large), HasSubstr("column 'x'"));
   EXPECT_THAT(refusal({.full = true, .max_bytes = 0}), HasSubstr("column 'x'"));

@@ -188,7 +188,7 @@ TEST_F(Safetensors, AFileThatIsCutOffAnywhereIsRefused) {
   EXPECT_NE(refusal(whole.substr(0, whole.size() - 1)), "");
 }
 
-// Each key is looked up by name. A lookup that is not logarithmic would take hours, until ctest ends the
+// Each key is looked up by name. A lookup that is not logarithmic would need hours, and ctest would end the
 // test.
 TEST_F(Safetensors, AHeaderOfAMillionKeysIsReadInTime) {
   std::string header = "{";

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Returns all values of an enum that has a table of words.
+/// Returns all values of an enum that has a table of names.
 template <Worded Enum>
 std::vector<Enum> all_values() {
   std::vector<Enum> values;

@@ -16,12 +16,12 @@
 
 namespace plimsoll {
 
-/// Torch's CPU allocator for a test program. It records what one thread takes and gives back, including
-/// pieces of 0 bytes. It stays in place.
+/// Torch's CPU allocator for a test program. It records what one thread allocates and frees, including pieces
+/// of 0 bytes. It stays installed.
 class AllocationTape final : public c10::Allocator {
  public:
-  /// A piece of `bytes` bytes taken, or given back with -1. Everything taken within a WorkspaceScope is one
-  /// event, with the maximum held at a time.
+  /// A piece of `bytes` bytes is allocated, or freed if `bytes` is -1. All allocations within a
+  /// WorkspaceScope are one event, with the maximum bytes held at a time.
   struct Event {
     int64_t piece;
     int64_t bytes;
@@ -57,7 +57,7 @@ class AllocationTape final : public c10::Allocator {
  private:
   struct Front {
     int64_t bytes;
-    int64_t piece;  // -1 for a piece taken while nothing was recorded.
+    int64_t piece;  // -1 for a piece allocated while nothing was recorded.
     bool workspace;
   };
   static constexpr size_t kFront = 64;

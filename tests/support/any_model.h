@@ -184,7 +184,7 @@ struct AnyModel {
   std::unique_ptr<Objective> objective;
   CachedTeacher::Column teacher;
   std::string what;
-  bool trains = true;  // False for a model that only scores windows: no recipe trains it.
+  bool trains = true;  // False for a model that only scores windows and that no recipe trains.
 };
 
 /// Random graphs, with teacher outputs if a model needs them.

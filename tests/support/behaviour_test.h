@@ -55,7 +55,7 @@ inline std::vector<Frame> every(int64_t period, uint32_t can_id, int count, int6
   return frames;
 }
 
-/// Merges lists of frames in the order of time.
+/// Merges lists of frames in order of time.
 inline std::vector<Frame> together(const std::vector<std::vector<Frame>>& all) {
   std::vector<Frame> frames;
   for (const auto& some : all) frames.insert(frames.end(), some.begin(), some.end());

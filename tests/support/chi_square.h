@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Returns how many standard deviations Pearson's statistic of the counts lies above its mean, if they were
-/// drawn with the probabilities `expected / sum`. Beyond 5 they were not. After Wilson and Hilferty's cube
-/// root, PNAS 17, 1931.
+/// Returns how many standard deviations Pearson's statistic of the counts is above its mean, assuming that
+/// they were drawn with the probabilities `expected / sum`. A result above 5 means that they were not. After
+/// Wilson and Hilferty's cube root, PNAS 17, 1931.
 inline double chi_square_deviations(std::span<const int64_t> counts, std::span<const double> expected) {
   double statistic = 0;
   for (size_t i = 0; i < counts.size(); ++i) {

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// Torch's CPU allocator for a test program. It counts the exact bytes that tensors request. It stays in
-/// place.
+/// Torch's CPU allocator for a test program. It counts the exact bytes that tensors request. It stays
+/// installed.
 class CountingAllocator final : public c10::Allocator {
  public:
   static CountingAllocator& install() {
@@ -19,7 +19,7 @@ class CountingAllocator final : public c10::Allocator {
   }
 
   int64_t held() const { return held_; }
-  /// Restarts the maximum held and the largest piece taken.
+  /// Resets the maximum held and the largest piece allocated.
   void begin() { max_ = held_, largest_ = 0; }
   int64_t max() const { return max_; }
   int64_t largest() const { return largest_; }

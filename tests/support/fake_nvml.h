@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The library that tests/device/fake_nvml.cc makes, in place of NVML. The process has one.
+/// The library that tests/device/fake_nvml.cc makes, in place of NVML. There is one per process.
 struct FakeNvml {
   static constexpr const char* kLibrary = PLIMSOLL_FAKE_NVML;
   static constexpr const char* kBus = "00000000:01:00.0";

@@ -70,7 +70,7 @@ class FaultTrials {
       for (auto at = out_.parent_path(); at != "/place"; at = at.parent_path()) ++around;
     return all.size() - here.size() - around;
   }
-  // Publishes with the fault. Says whether it struck, with the text of the error.
+  // The result of publishing with a fault: whether the fault struck, and the text of the error.
   struct Outcome {
     std::string struck;
     std::string error;

@@ -20,7 +20,7 @@ struct Fault {
     kill,  ///< The call and all later ones do nothing: the process is gone.
   };
   Kind kind = none;
-  int at = 0;           ///< Number of calls before it.
+  int at = 0;           ///< Number of calls before the one that fails.
   int reason = ENOSPC;  ///< errno of an error.
 };
 

@@ -9,8 +9,8 @@
 namespace plimsoll {
 
 /// Writes a `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, stored as requested, and y[v] = v % 3.
-/// Of four nodes two train, one validates and one tests. Edges have the weights of the graph, if it has any,
-/// and edge_attr[e] = (e, 2e, ...) of the requested width.
+/// Of every four nodes, two are for training, one for validation and one for testing. Edges have the weights
+/// of the graph, if it has any, and edge_attr[e] = (e, 2e, ...) of the requested width.
 inline void write_graph(const std::filesystem::path& folder, const GiantGraph& graph, size_t features = 3,
                         const StoredAs& as = {}, int64_t edge_features = 0) {
   GraphWriter writer(folder, true);

@@ -45,7 +45,7 @@ class Bytes {
 struct MadeCapture {
   std::string name;  ///< Name of the file.
   std::string bytes;
-  /// First byte and end of each frame's record, if they are not compressed.
+  /// First byte and end of each frame's record, if records are not compressed.
   std::vector<std::pair<size_t, size_t>> records;
 };
 constexpr int kMadeFrames = 6;

@@ -21,7 +21,7 @@ struct MadeDetector {
   std::vector<uint32_t> profile = {0x100, 0x200};  ///< IDs of the profile; empty for no profile.
   bool calibrated = false;
   bool fused = true;
-  TensorMetadata more = {};  ///< Metadata in front of its own.
+  TensorMetadata more = {};  ///< Metadata that precedes the detector's own.
 
   void write(const std::filesystem::path& path) const {
     std::map<std::string, TensorSpan> tensors;

@@ -211,7 +211,7 @@ class MemoryFiles : public FileSystem {
     for (const auto& [child, below] : node.names) list(*below, name + "/" + child, all);
   }
 
-  // All nodes there ever were. The root is the first.
+  // All nodes that ever existed. The root is the first.
   std::vector<NodePtr> nodes_{std::make_shared<Node>()};
   std::vector<OpenFile> open_;
 };

@@ -41,7 +41,7 @@ class OddGraphs : public BlockSource {
     }
   }
 
-  // Returns all of them as one block.
+  // Returns all graphs as one block.
   const GraphBlock& block() const { return block_; }
 
  private:

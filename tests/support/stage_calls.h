@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-// Follows a stage, and calls functions of a test.
+// Observes a stage and calls functions of a test.
 class StageCalls final : public FitObserver {
  public:
   std::function<void()> started = [] {};

@@ -59,8 +59,8 @@ inline void write_trees(const std::filesystem::path& folder, int64_t graphs, uin
   writer.publish(tables, make_provenance("made up", {}));
 }
 
-/// Writes one giant undirected graph of random degrees with heavy tails. Half of its nodes train, a quarter
-/// validates, and every tenth edge is split for link prediction.
+/// Writes one giant undirected graph of random degrees with heavy tails. Half of its nodes are for training,
+/// a quarter for validation, and every tenth edge is split for link prediction.
 inline void write_giant(const std::filesystem::path& folder, int64_t nodes, int64_t features, uint32_t seed) {
   std::mt19937 random(seed);
   std::lognormal_distribution<double> degree(1.0, 1.0);

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// An empty folder for one test, removed with its scope.
+/// An empty folder for one test, which the destructor removes.
 class TempFolder {
  public:
   TempFolder() {

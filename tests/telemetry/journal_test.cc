@@ -94,7 +94,7 @@ TEST_F(JournalTest, ALineThatAKilledProcessBeganIsTakenAway) {
   EXPECT_EQ(lines_of(path_)[0]["event"], "only");
 }
 
-// A file over its size limit fails as on a full disk: half a line is written, then nothing.
+// A file over its size limit fails as on a full disk: half a line is written, and nothing after it.
 TEST_F(JournalTest, AFullDiskIsToldOnceAndLaterEventsAreTriedAgain) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};

@@ -88,7 +88,7 @@ TEST(Asc, ADateThatIsNotUnderstoodIsSaidAndCounted) {
 TEST(Asc, TimesMayBeNegative) {
   EXPECT_EQ(frames_of("  -0.000250 1  123 Rx d 1 00\n").time_ns[0], kStart - 250'000);
   EXPECT_EQ(frames_of("-1.5 1 ErrorFrame\n").time_ns[0], kStart - kSecond * 3 / 2);
-  // Without a date, times count from the earliest.
+  // Without a date, times count from the earliest one.
   const ParsedChunk parsed =
       parse_text("base hex\n-0.5 1 123 Rx d 1 00\n-0.25 1 123 Rx d 1 00\n0.1 1 123 Rx d 1 00\n");
   EXPECT_EQ(std::vector<int64_t>(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end()),
@@ -139,7 +139,7 @@ TEST(Asc, BytesAfterTheEighthAreReadOrCounted) {
   }
   EXPECT_EQ(frames_of("0.1 1 123 Rx d 10 " + twelve + " 9A BC DE F0\n").length[0], 16);
   EXPECT_EQ(frames_of("0.1 1 123 Rx d a " + twelve + " 9A BC DE F0\n").length[0], 16);
-  // With 8 payload bytes they are an error, and a classic frame keeps its eight.
+  // With 8 payload bytes, longer frames are an error, and a classic frame keeps its eight bytes.
   EXPECT_NE(error_of(kHeader + ("0.1 1 123 Rx d 9 " + twelve) + "\n").find("--payload 64"),
             std::string::npos);
   EXPECT_EQ(frames_of("0.1 1 123 Rx d D 12 34 56 78 90 AB CD EF  Length = 1 BitCount = 2 ID = 3\n").length[0],

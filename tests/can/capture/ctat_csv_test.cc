@@ -69,7 +69,7 @@ TEST(CtatCsv, AgreesWithLibraryParsersOnRandomLines) {
   }
 }
 
-// A single line is too short for the fast parser. The same line with others after it is not.
+// A single line is too short for the fast parser. The same line is long enough if other lines follow it.
 TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
   std::mt19937 random(2);
   const std::string padding =
@@ -81,7 +81,7 @@ TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
       std::string line = random_line(random);
       for (uint32_t m = random() % 3; m > 0; --m)
         line[random() % line.size()] = "0123456789abcdefABCDEF,. \t\r\ngG@/:;x-"[random() % 37];
-      line = "x\n" + line + "\n";  // The first line would be taken for a header.
+      line = "x\n" + line + "\n";  // Otherwise the line would be treated as a header.
       const ParsedChunk alone = parse_text(line, options, true);
       const ParsedChunk among = parse_text(line + padding, options, true);
       const size_t frames = alone.frames.frames();

@@ -3,8 +3,8 @@
 #include "can/capture/formats.h"
 #include "support/parse_text.h"
 
-// Small captures in every text format, with one line at a time removed or damaged: each line is a frame or is
-// counted.
+// Small captures in every text format, with one line at a time removed or damaged: each line is read as a
+// frame or counted.
 
 namespace plimsoll {
 namespace {
@@ -94,7 +94,7 @@ FormatOptions options_of(const SmallCapture& capture) {
   return options;
 }
 
-// Number of lines that are frames or counted.
+// Number of lines that were read as frames or counted.
 int64_t accounted_lines(const ParsedChunk& parsed) {
   int64_t count = static_cast<int64_t>(parsed.frames.frames()) + parsed.notes.blank_lines +
                   parsed.notes.other_lines + parsed.notes.other_channels;

@@ -145,7 +145,7 @@ TEST_F(Ingest, FdFramesFillASetWithRoomForThem) {
 
 TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
   std::filesystem::create_directories(folder_ / "in/train_a");
-  // This is more than is spilled at once and more than a piece of text holds.
+  // More frames than are spilled at once, and more than a piece of text holds.
   constexpr int kFrames = 60'000;
   {
     std::ofstream log(folder_ / "in/train_a/two-1.log");
@@ -179,7 +179,7 @@ TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
 
 TEST_F(Ingest, ChannelsOfACaptureAreMergedInItsOrder) {
   std::filesystem::create_directories(folder_ / "in/train_a");
-  // This is more than a piece of text holds. One channel comes late, and one gets the name of another.
+  // More frames than a piece of text holds. One channel starts late, and one gets the name of another.
   constexpr int kFrames = 60'000;
   const std::vector<const char*> names = {"can7", "can1", "can2", "can9"};
   const auto name_of = [](int i) {

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Compares the check below with the check values of the catalogue of parametrised CRC algorithms
+// Compares the checks used here with the check values in the catalogue of parametrised CRC algorithms
 // (reveng.sourceforge.io/crc-catalogue).
 TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
   const auto check_value = [](const Check& check) {
@@ -26,8 +26,8 @@ TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
 
 class Checks : public testing::TestWithParam<Check> {
  protected:
-  // Makes a payload of `others` with a check at byte `field`, over the others and the bytes that are not
-  // sent.
+  // Makes a payload of the bytes `others` and a check at byte `field`, which covers them and the bytes that
+  // are not sent.
   static std::vector<uint8_t> whole(std::vector<uint8_t> others, size_t field, size_t unsent) {
     auto covered = others;
     covered.insert(covered.end(), unsent, 0x3C);
@@ -52,7 +52,7 @@ TEST_P(Checks, AreFoundInAnyByteWhateverComesAfter) {
         const int first_bit = static_cast<int>(8 * field);
         const auto found = find_crc(8, first_bit, differences);
         ASSERT_TRUE(found.has_value()) << "byte " << field << " of " << length << ", " << unsent;
-        // Tests one bit at a time, including those about which the differences say nothing.
+        // Tests one bit at a time, including bits that the differences do not determine.
         for (size_t bit = 0; bit < 8 * (length - 1); ++bit) {
           std::vector<uint8_t> others(length - 1);
           others[bit / 8] = static_cast<uint8_t>(128 >> bit % 8);

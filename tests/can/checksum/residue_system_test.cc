@@ -16,7 +16,7 @@ struct Equation {
   uint8_t result = 0;
 };
 
-// The oracle returns all values of three unknowns modulo 2^bits for which the equations hold.
+// The oracle: all values of three unknowns modulo 2^bits for which the equations hold.
 std::vector<std::array<int, 3>> solutions(const std::vector<Equation>& equations, int bits) {
   const int size = 1 << bits;
   std::vector<std::array<int, 3>> all;

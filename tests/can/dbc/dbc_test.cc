@@ -160,7 +160,7 @@ TEST_F(DbcTest, EveryKindOfLineEndAndOfMark) {
 
 TEST_F(DbcTest, ATextWithoutAnEndTakesNoMoreThanItsLine) {
   std::string text = kMessage + kLast;
-  // This once took time proportional to the square of their number.
+  // Reading these once needed time proportional to the square of their number.
   for (int i = 0; i < 20'000; ++i) text += "CM_ \\\"\n";
   const Dbc dbc = read(text + "BO_ 292 Next: 8 A\n");
   EXPECT_EQ(dbc.messages().size(), 2);

@@ -56,11 +56,11 @@ TEST_F(ADetectorFile, OfAnotherVehiclesIdsJudgesWhereItKnowsNone) {
   EXPECT_EQ(windows_judged(), 6);
 }
 
-// In a window of a few frames each is a great share, for which there are no levels.
+// In a window of a few frames, each frame is a large share, for which no levels were learned.
 TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
   MadeDetector{}.write(path_);
   const auto results = [&](int known, int strange) {
-    StreamDetector detector(path_, {.threshold = -1e30F});  // All windows are above it.
+    StreamDetector detector(path_, {.threshold = -1e30F});  // All windows are above this threshold.
     detector.begin({});
     const FrameBatch frames = batch_of(together({every(kMs, 0x100, known), every(kMs, 0x777, strange)}));
     detector.add(frames.spans());
@@ -74,7 +74,7 @@ TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
   EXPECT_EQ(results(3, 0), std::vector<bool>{true}) << "there is nothing else to evaluate";
 }
 
-// The IDs of its profile would be rows that the embedding does not have.
+// The IDs of the profile would select rows that the embedding does not have.
 TEST_F(ADetectorFile, ThatIsCalibratedAndKnowsIdsByIndexIsRefused) {
   EXPECT_THAT(refusal({.without = {}, .profile = {0x100, 0x200, 0x300, 0x777}, .calibrated = true}),
               HasSubstr("'plimsoll.calibrated'"));

@@ -55,8 +55,8 @@ double share_above(const Fusion& fusion, const FusedRows& rows, float level) {
 TEST(Fusion, MeasuresAPartFromTheValueThatOnePerCentExceedInUnitsOfTheWayFromTheMedian) {
   const FusedRows benign = rows_of("load", steps(1000, 0.01F));
   const Fusion fusion = Fusion::learn(benign);
-  // Ten windows exceed 9.9, 500 exceed 5. One exceeds 9.99, but its excess is below 1, so the line stays at
-  // 1.
+  // Ten windows exceed 9.9, 500 exceed 5. One exceeds 9.99, but its excess is below 1, so the level stays
+  // at 1.
   for (const float value : {0.0F, 5.0F, 9.9F, 12.35F, 14.8F, 100.0F})
     EXPECT_NEAR(fusion.score(row({{"load", value}})), (value - 9.9F) / 4.9F, 1e-5) << value;
 }
@@ -66,7 +66,7 @@ TEST(Fusion, WhatIsBelowTheLeastEdgeAndScaleIsBenignWhateverBenignWindowsHave) {
     const Fusion fusion = Fusion::learn(rows_of(part.name, std::vector<float>(100, -3.0F)));
     EXPECT_EQ(fusion.score(row({{part.name, 0}})), 0) << part.name;
     EXPECT_LE(fusion.score(row({{part.name, 0.99F * part.min_scale}})), 1) << part.name;
-    if (part.name == "held") continue;  // It ranks windows and raises no alarm.
+    if (part.name == "held") continue;  // This part ranks windows but raises no alarm.
     EXPECT_GT(fusion.score(row({{part.name, 4 * part.min_scale}})), 1) << part.name;
   }
 }
@@ -213,11 +213,12 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
     FusedRows benign;
     for (int i = 0; i < 100; ++i) benign.add(row({{part, 0}, {"gat", 0}}));
     const Fusion fusion = Fusion::learn(benign);
-    // Its own excess is far above; with support it is half a unit above what the classifier exceeds.
+    // The part's own excess is far above this; support limits it to half a unit above the classifier's
+    // excess.
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), -0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], -0.5, 1e-5) << part;
-    // With a profile of the vehicle itself, `extra` counts instead; without a classifier, the part needs no
+    // With a profile of the vehicle itself, `extra` is used instead; without a classifier, the part needs no
     // support.
     EXPECT_EQ(Fusion::learn(benign, {}, Fusion::Timing::by_id).score(row({{part, 50}, {"gat", -1}})), -1)
         << part;

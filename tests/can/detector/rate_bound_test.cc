@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// The expected values are scipy.stats.beta.ppf(0.95, events + 1, trials - events).
+// Expected values: scipy.stats.beta.ppf(0.95, events + 1, trials - events).
 TEST(RateBound, IsThatOfClopperAndPearson) {
   EXPECT_NEAR(rate_bound(0, 200), 0.014867039231272054, 1e-12);
   EXPECT_NEAR(rate_bound(0, 20), 0.13910834066826516, 1e-12);

@@ -221,7 +221,7 @@ TEST_F(Frames, ThePiecesInWhichFramesAreAppendedDoNotShow) {
 }
 
 TEST_F(Frames, AreTheOldOnesOrTheNewWhateverFails) {
-  constexpr int64_t kOverABuffer = 33'000;  // Frames whose payload exceeds a buffer.
+  constexpr int64_t kOverABuffer = 33'000;  // Number of frames whose payloads exceed a buffer.
   const FrameColumns columns = made_up_frames(kOverABuffer, 1);
   const auto write = [&](int64_t count) {
     return [&columns, count](FileSystem& files) {

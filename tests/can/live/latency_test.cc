@@ -30,7 +30,7 @@ TEST(Latency, QuantilesAreThoseOfTheSortedNumbersToAFewPerCent) {
 TEST(Latency, CountsEverySpanFromNoneToTheGreatest) {
   Latency latency;
   EXPECT_EQ(latency.quantile(0.5), 0);
-  latency.add(-5);  // A clock that was set back gives a negative span.
+  latency.add(-5);  // If the clock was set back, a span is negative.
   EXPECT_EQ(latency.quantile(0.5), 0);
   for (int64_t ns = 1; ns > 0 && ns < std::numeric_limits<int64_t>::max() / 2; ns *= 2) latency.add(ns);
   latency.add(std::numeric_limits<int64_t>::max());

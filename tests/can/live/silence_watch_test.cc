@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSecond = 1000 * kMs;
 constexpr int64_t kTick = 100 * kMs;
 
-// Rounds of `ids` IDs, each sent every 20 ms: at most 6 ms without a frame if `ids` is 4.
+// Rounds of `ids` IDs, each sent every 20 ms. If `ids` is 4, at most 6 ms pass without a frame.
 std::vector<Frame> rounds(int count, int64_t start = 0, int ids = 4) {
   std::vector<Frame> frames;
   for (int k = 0; k < count; ++k)
@@ -60,7 +60,7 @@ TEST(BusSilence, IsTheLongestPauseAwakeAndWhatIsHeardBeforeASleep) {
   EXPECT_EQ(learned_from(rounds(50)).silence().longest_ns, 5 * kMs);
   EXPECT_EQ(learned_from(rounds(50)).silence().ids_before_sleep, -1);
   auto sleeps = rounds(50);
-  // A pause of 1.01 s follows all four IDs, and another one a single ID.
+  // A pause of 1.01 s follows frames of all four IDs, and another pause follows frames of a single ID.
   for (const Frame& frame : rounds(60, 2 * kSecond, 1)) sleeps.push_back(frame);
   for (const Frame& frame : rounds(50, 300 * kSecond)) sleeps.push_back(frame);
   EXPECT_EQ(learned_from(sleeps).silence().ids_before_sleep, 4);
@@ -98,7 +98,7 @@ TEST(SilenceWatch, ATickIsNoSilenceUnlessItIsLongerThanTwiceTheLongest) {
   frames.push_back({frames.back().time_ns + kTick + 1, 0x100, {1}});
   SilenceWatch again = watch_of(rounds(50));
   EXPECT_EQ(report_all(again, frames).silences.size(), 1U);
-  // In steps of 3 ms, 12 ms are the first that exceed two times 5 ms.
+  // In steps of 3 ms, 12 ms is the first time that exceeds twice 5 ms.
   SilenceWatch fine = watch_of(rounds(50), 3 * kMs);
   const auto silence = report_all(fine, {{0, 0x100, {1}}, {kSecond, 0x100, {1}}}).silences;
   ASSERT_EQ(silence.size(), 1U);

@@ -71,7 +71,7 @@ TEST_P(ProfileOfManyIds, IsRefusedForAllThatItTakes) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutTransitions, ProfileOfManyIds, testing::Values(3000, 5000));
 
 TEST(BehaviourProfile, LooksAtNothingBetweenRuns) {
-  // ID 16 has payload 0 and much later 200. ID 32 is last in the first run.
+  // ID 16 has payload 0 and, much later, payload 200. ID 32 is last in the first run.
   std::vector<Frame> frames = every(kGap, 16, 30);
   frames.push_back({30 * kGap, 32});
   for (Frame frame : every(kGap, 16, 30, 1000 * kGap)) {

@@ -122,7 +122,7 @@ TEST_P(Kinds, FramesOfAWindowThatBreakThemAreCounted) {
 
 INSTANTIATE_TEST_SUITE_P(ChecksumModel, Kinds, testing::Range<size_t>(0, 6));
 
-// These bytes depend on other bits without being a checksum.
+// These bytes depend on other bits but are not checksums.
 TEST(ChecksumModel, CopiesSignsAndConstantsAreNone) {
   const auto has_none = [](const std::function<void(Payload&)>& put) {
     return learned_from(drive(2000, put)).checksums().checksums().empty();

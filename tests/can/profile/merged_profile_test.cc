@@ -108,7 +108,7 @@ TEST(MergedProfile, DoesNotDependOnTheOrderOfDrivesOrOnHowTheyAreGrouped) {
   const auto b = drive(2, 900);
   const auto c = drive(3, 1200);
   const LearnedDrive all = merged({a, b, c});
-  // Votes for steps of bytes that are not counters depend on their order.
+  // If a byte is not a counter, the votes for its steps depend on their order.
   const std::vector<std::string> rounded = {"profile.gap_mean", "profile.gap_units", "profile.sums.gaps",
                                             "profile.sums.ids"};
   const LearnedDrive other = merged({c, a, b});
@@ -222,7 +222,7 @@ TEST(ProfileSums, GoThroughAFileAndDamageIsNamed) {
               std::string::npos)
         << name;
   }
-  // These spans do not match the gaps; a bin after the last one would be searched.
+  // These spans do not match the gaps, so a search would run past the last bin.
   NamedTensors damaged = whole;
   reinterpret_cast<int64_t*>(damaged["profile.sums.spans"].data.data())[3] += 1;
   EXPECT_THROW(ProfileSums::from_tensors(damaged, one.profile), InputError);

@@ -93,7 +93,7 @@ TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
   const BehaviourProfile profile = learned_from(frames);
   ASSERT_FALSE(profile.signals().signals().empty());
   const Signal& signal = profile.signals().signals().back();
-  // The oracle computes the same line by its formula, from the payloads.
+  // The oracle computes the same line from the payloads by the formula.
   std::vector<double> first;
   std::vector<double> second;
   for (size_t k = 2; k < frames.size(); ++k) {
@@ -160,7 +160,7 @@ TEST(SignalSteps, AWindowDependsOnTheLookBackAlone) {
 
 TEST(SignalSteps, WindowsBeforeAnotherChangeNothingInIt) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
-  // Frames of the ID are so rare that the look-back has one, two or three of them.
+  // Frames of the ID are so rare that the look-back contains one, two or three of them.
   std::vector<Frame> frames(12'000, Frame{0, 0x50, {1}});
   int at = 0;
   for (int k = 1; at < std::ssize(frames); ++k) {

@@ -69,7 +69,7 @@ TEST(SignalPairs, AreFoundApartByDoublingsOfTheGreatestDifference) {
   EXPECT_LE(later(0), 0.2);
   EXPECT_NEAR(later(700), std::log2(700 / 7.0), 0.25);
   EXPECT_NEAR(later(-700), std::log2(700 / 7.0), 0.25);
-  // A speed that was never driven is no difference, because all wheels have it.
+  // A speed that was never driven makes no difference, because all wheels have it.
   const auto fast = drive(2100, [](int k, Values& values) {
     for (int& value : values) value += k >= 2000 ? 9000 : 0;
   });

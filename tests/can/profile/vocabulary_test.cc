@@ -20,7 +20,7 @@ TEST(Vocabulary, IndexesKnownIdsInOrderAndAllOthersAsOne) {
     EXPECT_EQ(vocabulary.index(unknown), 3) << unknown;
 }
 
-// A recording with two channels, one of which the vocabulary knows by another number.
+// A recording with two channels, one of which has another number in the vocabulary.
 TEST(Vocabulary, TellsMessagesOfChannelsApartByName) {
   const Vocabulary vocabulary(
       {{0x10, uint64_t{1} << 32 | 0x10, uint64_t{1} << 32 | kCanExtended | 5}, {"body", "power"}});

@@ -107,7 +107,7 @@ TEST(ExtraFrames, AnAttackersRhythmIsNotFollowed) {
     EXPECT_EQ(extra_of(frames, f, 1, steady) > 1, frames[static_cast<size_t>(f)].label == 1) << f;
 }
 
-// The minimum margin, 0.3 doublings, is a fifth of the period of an ID that was never late before; the gap
+// For an ID that was never late before, the minimum margin of 0.3 doublings is a fifth of the period; the gap
 // after a late frame may be shorter.
 TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {
   for (const int64_t late : {3 * kMs / 2, 3 * kMs}) {
@@ -178,7 +178,7 @@ TEST(ExtraFrames, WindowsThatOverlapOrComeAgainSayTheSame) {
     for (int first = 10; first + 50 <= 900; first += 20)
       EXPECT_EQ(extra.worst(batch.spans(), {&recording, first, 50}, profile()), extra_of(frames, first, 50))
           << round << " " << first;
-  // A stream passes frames without those that no window looks at any more.
+  // A stream passes frames without those that no window needs any more.
   for (int first = 10; first + 50 <= 900; first += 50) {
     const std::vector<Frame> held(frames.begin() + std::max(0, first - 30), frames.end());
     const FrameBatch there = batch_of(held);

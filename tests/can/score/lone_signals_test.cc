@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Three IDs with a number each that holds a value for at most four frames.
+// Three IDs, each with a number that holds a value for at most four frames.
 std::vector<Frame> drive(int frames, const std::function<void(int, uint32_t, int&)>& change = {}) {
   std::mt19937 random(8);
   std::vector<Frame> all;
@@ -113,7 +113,7 @@ TEST_F(LoneSignalsTest, AnotherRecordingBeginsAnew) {
   EXPECT_GT(lone.worst(batch.spans(), {&first, 2300, 100}, profile_).held, 5);
 }
 
-// IDs 0 and 1 send as before; the other ID sends random values of its benign range.
+// IDs 0 and 1 send as before; the other ID sends random values from its benign range.
 std::vector<Frame> random_from(int first, int end, uint32_t last_id) {
   std::mt19937 random(4);
   return drive(2000, [&, first, end, last_id](int k, uint32_t id, int& value) {

@@ -43,7 +43,7 @@ class Statistics : public testing::Test {
  protected:
   void SetUp() override {
     block_.clear();
-    // Another graph comes first, so that places in the block differ from those in the graph.
+    // Another graph comes first, so that positions in the block differ from those in the graph.
     append(block_, {{{kCountShare, 1}, {kKnown, 1}, {kEarly, 1}}}, {{0, 0, {{kEdgeCountShare, 1}}}});
   }
   ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, {}, false); }

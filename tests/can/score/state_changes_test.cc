@@ -12,7 +12,7 @@ namespace {
 constexpr int kIds = 12;
 constexpr int64_t kSecond = 1000 * kMs;
 
-// Twelve IDs, each every 12 ms. The ones for which sends(id, time) is true have the payload payload(id,
+// Twelve IDs, each due every 12 ms. A frame is sent if sends(id, time) is true, with the payload payload(id,
 // time).
 template <typename Sends, typename Payload>
 std::vector<Frame> traffic(int64_t end, const Sends& sends, const Payload& payload) {
@@ -60,7 +60,8 @@ TEST(StateChanges, AnIdThatStopsAsTheCarChangesIsNotMissed) {
   EXPECT_EQ(silence(0, 0), std::nullopt);
 }
 
-// In the calibration these bits had other values: other values are no change, only bits that change are.
+// In the calibration these bits had other values. A different value is not a change; only a bit that changes
+// from frame to frame is.
 TEST(StateChanges, AnotherDriveMayStartWithOtherValues) {
   EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xB0), std::nullopt);
   EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xA0), 0.0F) << "back to that of the calibration";

@@ -55,8 +55,8 @@ class Attacks : public ::testing::Test {
     for (const CanFrame& frame : injected) EXPECT_TRUE(in_burst(frame.time_ns));
     return injected;
   }
-  // The frames that an attack adds, burst by burst, for attacks that send by themselves with the target's ID.
-  // Each burst has one payload: the target's last one before the burst with other bits in the first two
+  // The frames that an attack adds, burst by burst, for attacks that send independently with the target's ID.
+  // Each burst has one payload: the target's last payload before the burst, with other bits in the first two
   // bytes.
   std::vector<std::vector<CanFrame>> forged_bursts(AttackKind kind) {
     std::vector<std::vector<CanFrame>> bursts;
@@ -163,7 +163,7 @@ TEST_F(Attacks, SpoofingAddsAWrongFrameAfterEachOfTheTarget) {
 TEST_F(Attacks, ReplaySendsEarlierFramesAgainInTheirOrder) {
   const auto frames = attacked(AttackKind::replay);
   ASSERT_GT(added(AttackKind::replay).size(), kFrames / 10);
-  // The first burst replays the last 1024 frames before it, from their first on.
+  // The first burst replays the last 1024 frames before it, starting with the earliest.
   const Burst burst = burst_of(plan_, 0);
   std::vector<CanFrame> heard;
   for (const CanFrame& frame : benign_)
@@ -291,7 +291,7 @@ TEST_F(Attacks, TheTargetsRateIsThatOfTheFramesHeard) {
     const auto slots = static_cast<double>(frames.size() - 1);
     const auto span = static_cast<double>(frames.back().time_ns - frames.front().time_ns);
     const double slot = 1e7 / std::round(1e7 * slots / span);
-    // The tolerance covers jitter at both ends, and each slot cut to whole microseconds.
+    // The tolerance covers jitter at both ends and the rounding of each slot to whole microseconds.
     EXPECT_NEAR(span, slots * slot, 0.1 * slot + 1e3 * slots);
   }
 }

@@ -56,8 +56,8 @@ TEST(BusSimulator, TheSameSeedGivesTheSameFramesAndAnotherSeedOthers) {
 }
 
 TEST(BusSimulator, TheBytesAreThoseOfEveryMachine) {
-  // The simulator uses only integers and Philox: this hash may change with the simulator, but not with
-  // machine or compiler.
+  // The simulator uses only integers and Philox: this hash may change with the simulator, but not with the
+  // machine or the compiler.
   const auto frames = bus_frames(make_vehicle(7, 2), 7, 3, 100'000);
   EXPECT_EQ(hash_of(frames), "59ecb65983ecbb48");
 }
@@ -209,8 +209,8 @@ TEST(Bus, OfWaitingFramesTheLowestIdGoesFirstAndOfOneIdTheEarliest) {
     order.push_back(sent.data);
     times.push_back(sent.time_ns / 1000);
   }
-  // 0x300 was the only waiting frame when it began. The second 0x200 replaced the first, which still waited.
-  // The attacker's 0x100 has a place of its own.
+  // 0x300 was the only waiting frame when it was sent. The second 0x200 replaced the first, which was still
+  // waiting. The attacker's 0x100 has its own place.
   EXPECT_EQ(order, (std::vector<uint64_t>{1, 3, 4, 5, 6}));
   EXPECT_EQ(times, (std::vector<int64_t>{10, 254, 498, 742, 1000}));
 }

@@ -32,8 +32,8 @@ class Inject : public ::testing::Test {
   Json options_of(const std::string& set) const {
     return FramesView(folder_ / set).set().manifest()["provenance"]["options"];
   }
-  // Makes three IDs: 100 every 10 ms; 200 and, three times as often, 300 in gaps of 1 to 256 ms. Without the
-  // first, nothing is periodic.
+  // Makes three IDs: 100 every 10 ms; 200 in gaps of 1 to 256 ms; and 300 in such gaps, but three times as
+  // often. Without the first, nothing is periodic.
   void make_uneven(const std::string& out, std::vector<bool> with_periodic) const {
     FramesWriter writer(folder_ / out, false);
     int number = 0;

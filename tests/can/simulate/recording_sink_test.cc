@@ -25,7 +25,7 @@ FaultTrials::Step write_text_of(const FrameSpans& frames, const char* format) {
 }
 
 TEST(CaptureSink, LeavesTheOldCapturesOrTheNewWhateverFails) {
-  constexpr int64_t kOverABuffer = 8000;  // Frames whose text exceeds a buffer.
+  constexpr int64_t kOverABuffer = 8000;  // Number of frames whose text exceeds a buffer.
   const FrameColumns columns = made_up_frames(kOverABuffer, 1);
   const auto first = [&](int64_t count) { return columns.spans().part(0, count); };
   for (const char* const format : {"csv", "candump"}) {

@@ -170,7 +170,7 @@ TEST_F(Simulate, MemoryDoesNotGrowWithTheFrames) {
     peaks.push_back(ledger.recent_peak() - before);
     EXPECT_EQ(ledger.held(), before);
   }
-  // Waiting frames may differ.
+  // The numbers of waiting frames may differ.
   EXPECT_NEAR(static_cast<double>(peaks[0]), static_cast<double>(peaks[1]), 16 << 10);
   EXPECT_LT(peaks[0], int64_t{4} << 20);
 }

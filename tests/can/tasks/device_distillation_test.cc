@@ -23,7 +23,7 @@ class DeviceDistillationTest : public OnEachDevice {
       gat->hidden = 4, gat->heads = 2, gat->layers = 2;
   }
 
-  // Names of the stages, each followed by its weights if it trains.
+  // Names of the stages, each followed by its weights if the stage trains a model.
   std::vector<std::string> train(TrainingDevice* device, const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder / "columns");
     std::vector<std::string> done;
@@ -52,7 +52,7 @@ class DeviceDistillationTest : public OnEachDevice {
 };
 INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 
-// A stage finds the columns that an earlier one wrote, in all modes of teacher outputs.
+// A stage finds the columns that an earlier stage wrote, in all modes of teacher outputs.
 TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
   for (const TeacherOutputMode outputs : {TeacherOutputMode::cached, TeacherOutputMode::live}) {
     recipe_.distillation.teacher_outputs = outputs;

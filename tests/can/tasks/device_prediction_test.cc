@@ -8,8 +8,8 @@
 #include "nn/classification.h"
 #include "support/random_graphs.h"
 
-// A model's outputs are the same on a device for any budget there and any number of blocks in flight: those
-// of the host on the stand-in, and nearly those on a GPU.
+// A model's outputs on a device are the same for any device budget and any number of blocks in flight. On the
+// stand-in they equal the host's outputs; on a GPU they nearly do.
 
 namespace plimsoll {
 namespace {

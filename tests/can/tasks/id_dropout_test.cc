@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kNodesEach = 10;
 constexpr int64_t kUnknown = 99;
 
-// Graphs of ten nodes in a ring. x is (ID, known, another feature), edges have (a feature, known transition).
+// Graphs of ten nodes in a ring. x holds (ID, known, another feature), edge_attr holds (a feature, known
+// transition).
 Batch make_batch(int64_t graphs) {
   const int64_t nodes = graphs * kNodesEach;
   Batch batch;
@@ -110,7 +111,7 @@ TEST(IdDropout, PredictionSeesGraphsAsTheyAreOrAllUnknown) {
 
 TEST(UnknownIdsApart, AreEvidenceWhereMoreThanAFifthIsKnown) {
   Batch batch = make_batch(4);
-  batch.x[kNodesEach][0] = kUnknown;  // These are one ID of graph 1, eight of graph 2, seven of graph 3.
+  batch.x[kNodesEach][0] = kUnknown;  // Unknown IDs: one in graph 1, eight in graph 2, seven in graph 3.
   for (int64_t n = 0; n < 8; ++n) batch.x[2 * kNodesEach + n][0] = kUnknown;
   for (int64_t n = 0; n < 7; ++n) batch.x[3 * kNodesEach + n][0] = kUnknown;
   const RecordingObjective seen;

@@ -97,7 +97,7 @@ TEST_F(KdGatObjectives, BlocksOfNoNodesAndNoEdgesWork) {
         const at::Tensor losses = objective->losses(outputs, batch);
         EXPECT_EQ(losses.sizes(), (at::IntArrayRef{items}));
         EXPECT_TRUE(at::isfinite(losses).all().item<bool>());
-        // Encodings only predict, and the engine leaves empty batches out.
+        // Encodings are only used for prediction, and the engine leaves out empty batches.
         if (name == "encodings" || items == 0) continue;
         for (const at::Tensor& gradient :
              torch::autograd::grad({losses.sum()}, objective->parameters().from(0)))
@@ -136,7 +136,7 @@ TEST_F(KdGatObjectives, RecomputedLayersGiveTheSameBits) {
   }
 }
 
-// The loss of a batch is the mean over its nodes, the same bits for any number of workers.
+// The loss of a batch is the mean over its nodes, with the same bits for any number of workers.
 TEST_F(KdGatObjectives, ABatchOfNodesIsDifferentiatedBlockByBlock) {
   const OddGraphs source(4, std::vector<int64_t>{40, 1, -7, 3, 25, 60, 2, 31, 17, 8});
   const auto shapes = read_shapes(source, 1);

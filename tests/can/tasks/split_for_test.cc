@@ -39,7 +39,7 @@ class SplitForTest : public BehaviourTest {
     if (kind_of(set) == "frames") return split_for(recipe, WindowData(set, recipe), {});
     return split_for(recipe, TrainingData(set, recipe), {});
   }
-  // Number of frames that train and validate.
+  // Number of frames that are in both training and validation windows.
   static int64_t shared_frames(const TrainingSplit& split, int64_t stride) {
     const auto frames_of = [&](const GraphList& graphs) {
       std::set<int64_t> frames;

@@ -157,8 +157,8 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
   int runs_ = 0;
 };
 
-// Uses plain gradient steps: Adam makes steps from any gradient that is zero up to rounding, such as those of
-// biases before a normalisation.
+// Uses plain gradient steps: Adam also makes full steps if a gradient is zero up to rounding, such as that of
+// a bias before a normalisation.
 TEST_P(TeacherStateTest, LossesAreThoseOfTheColumn) {
   recipe_.training.optimizer = OptimizerKind::sgd;
   recipe_.training.learning_rate = 0.05;
@@ -233,8 +233,8 @@ TEST_P(TeacherStateTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStuden
   EXPECT_EQ(released, passes + 1);
 }
 
-// The plan takes the larger of both models, not the sum: ranges in both modes, weights if the teacher is
-// offloaded.
+// The plan counts the larger of the two models, not the sum: their ranges in both modes, and their weights if
+// the teacher is offloaded.
 TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
   const MemoryPlan alone = plan("cached");
   const MemoryPlan live = plan("live");
@@ -270,7 +270,7 @@ TEST_P(TeacherStateTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
   }
 }
 
-// A plan that is made before the teacher has trained uses zeros.
+// A plan that is made before the teacher is trained uses zeros.
 TEST_P(TeacherStateTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
   const MemoryPlan mapped = plan("offload");
   std::optional<GivenValues> zeros(

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kGap = 1 << 23;                 // This is the edge of a bin, and so are two gaps.
+constexpr int64_t kGap = 1 << 23;                 // The edge of a bin; two gaps are an edge, too.
 constexpr int64_t kLongest = kGap + (kGap >> 5);  // For gaps of this length.
 constexpr double kDoubling = 1.0 / 8;
 
@@ -71,7 +71,7 @@ TEST_F(Expectations, AFrameBetweenTwoOthersIsOneDoublingEarly) {
 
 TEST_F(Expectations, AFrameIsPlainlyEarlyByAFifthOfTwoGaps) {
   const auto after = [](int64_t two) { return std::vector<Frame>{{0, 16}, {kGap, 16}, {two, 16}}; };
-  // x + x / 4 < 2^24
+  // The time x satisfies x + x / 4 < 2^24.
   EXPECT_FLOAT_EQ(of("early_share", after(13'421'772)), 1.0 / 3);
   EXPECT_EQ(of("early_share", after(13'421'773)), 0);
   EXPECT_GT(of("early", after(13'421'773)), 0);
@@ -111,7 +111,7 @@ TEST_F(Expectations, FixedBitsCountByFrame) {
 
 TEST_F(Expectations, JumpsCountByPair) {
   std::vector<Frame> frames = at({0, 1, 2, 3, 4});
-  frames[2].payload[2] = 2;  // It changes from 1 and to 1: no more than ever.
+  frames[2].payload[2] = 2;  // The byte changes from 1 and back to 1: by no more than ever.
   EXPECT_EQ(of("jumps", frames), 0);
   frames[2].payload[2] = 3;
   EXPECT_FLOAT_EQ(of("jumps", frames), 2.0 / 4);
@@ -121,7 +121,7 @@ TEST_F(Expectations, JumpsCountByPair) {
 
 TEST_F(Expectations, ACounterThatDoesNotCountIsBroken) {
   std::vector<Frame> frames = at({0, 1, 2, 3, 4});
-  frames[2].payload[0] = 1;  // The same changes as before: one step of 0, one of 2.
+  frames[2].payload[0] = 1;  // The steps are 0 and 2 instead of 1 and 1.
   EXPECT_FLOAT_EQ(of("counter_broken", frames), 2.0 / 4);
   frames = at({0, 1});
   frames[0].payload[0] = 255;

@@ -107,7 +107,7 @@ TEST_F(Overdue, SinceTheBeginOfTheLookBackIsWhatIsNotHeardInIt) {
   append(rounds({16, 48, kLongId}, 0, 700), 2097);
   EXPECT_FLOAT_EQ(silence(4 + 3), 1);
   append(rounds({16, 48, kLongId}, 0, 1), 0);
-  EXPECT_THAT(ids_, ElementsAre(16, 48, kLongId));  // It has not been heard for 2 us.
+  EXPECT_THAT(ids_, ElementsAre(16, 48, kLongId));  // The last ID has not been heard for 2 us.
 }
 
 TEST_F(Overdue, IsNothingOlderThanTheLookBack) {
@@ -116,7 +116,7 @@ TEST_F(Overdue, IsNothingOlderThanTheLookBack) {
   frames.push_back({kGap, 48});
   append(frames, 2001);
   EXPECT_THAT(ids_, ElementsAre(48));
-  append(frames, 2000);  // The window has one more frame of it.
+  append(frames, 2000);  // The window has one more frame of the ID.
   EXPECT_THAT(ids_, ElementsAre(16, 48, 32, kLongId));
 }
 
@@ -140,7 +140,7 @@ TEST_F(Overdue, AnAdoptedIdIsKnownAndNothingElseIsKnownOfIt) {
   EXPECT_THAT(ids_, ElementsAre(16, 101, 102, kLongId + 1, 32, 48, kLongId));
   for (const int64_t n : {0, 1, 3}) EXPECT_EQ(node(block_, n, "known"), 1) << n;
   EXPECT_EQ(node(block_, 2, "known"), 0);
-  EXPECT_EQ(node(block_, 1, "id_index"), 4);  // The index is that of no ID of the vocabulary.
+  EXPECT_EQ(node(block_, 1, "id_index"), 4);  // No ID of the vocabulary has this index.
   EXPECT_EQ(node(block_, 1, "early") + node(block_, 1, "gap_mean_deviation"), 0);
   for (int64_t edge_row = 0; edge_row < 4; ++edge_row)
     EXPECT_EQ(edge(block_, edge_row, "known_transition"), 1) << edge_row;

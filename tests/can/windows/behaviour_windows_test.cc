@@ -49,7 +49,7 @@ class Behaviour : public BehaviourTest {
     return {WindowFeatures::behaviour, window_ns, stride_ns, WindowUnit::nanoseconds};
   }
 
-  // The place of each window in the set, and its number of frames.
+  // The first frame of each window in the set, and its number of frames.
   static std::vector<std::pair<int64_t, int64_t>> windows(const FramesView& frames,
                                                           const WindowSource& source) {
     std::vector<std::pair<int64_t, int64_t>> result;
@@ -143,7 +143,7 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
     wild.push_back({i % 2 == 0 ? kMax : kMin, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
     unknown.push_back({i * kMs, kCanExtended | static_cast<uint32_t>(random()), {1, 2, 3}, 1});
   }
-  // A regular ID of which something is expected.
+  // A regular ID for which there are expectations.
   const auto regular =
       together({every(10 * kMs, 0, 90), every(10 * kMs, 1, 90, 1), every(10 * kMs, 2, 90, 2)});
   for (const bool known : {true, false}) {
@@ -383,7 +383,7 @@ TEST_F(Behaviour, AProfileFromItsTensorsGivesTheSameGraphsOfAnyData) {
   const NamedTensors tensors = source->learned();
   const auto known = [&] { return TrainedContext{.profile = BehaviourProfile::from_tensors(tensors)}; };
   EXPECT_EQ(all(*open_windows(frames, frames_each(100, 100), known())).x, learned.x);
-  // The calibrated profile does not depend on training data: `alone` has none to learn from, the other set
+  // The calibrated profile does not depend on training data: `alone` has no training data, and the other set
   // has different data.
   const FramesView alone = make({{"test", with_attack(bus(1000, 1))}});
   EXPECT_THROW(open_windows(alone, frames_each(100, 100)), InputError);
@@ -401,7 +401,7 @@ TEST_F(Behaviour, DamagedTensorsOfAProfileAreRefused) {
   for (const auto& [name, tensor] : good) {
     NamedTensors bad = good;
     bad.erase(name);
-    // Detectors of earlier versions have none.
+    // Detectors of earlier versions lack this tensor.
     if (name != "profile.ids" && name != "profile.silence") {
       EXPECT_THROW(BehaviourProfile::from_tensors(bad), InputError) << name;
     }
@@ -446,7 +446,7 @@ TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {{1}}}), InputError);
   const FramesView timeless = make({{"train", bus(300, 1), false}});
   EXPECT_THROW(open_windows(timeless, time_each(50 * kMs, 50 * kMs)), InputError);
-  // A clock that jumps makes no more windows than a file of that length can have.
+  // If the clock jumps, there are no more windows than a file of that length can have.
   std::vector<Frame> jump = bus(300, 1);
   jump.back().time_ns = std::numeric_limits<int64_t>::max();
   const FramesView jumps = make({{"train", jump}});

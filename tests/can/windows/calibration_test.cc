@@ -76,8 +76,8 @@ TEST_F(Calibrated, WindowsAreJudgedByTheOtherHalf) {
   EXPECT_THAT(learned_in_fold(std::span(five).first(1), CalibrationFold::first_half, 0), IsEmpty());
 }
 
-// The halves of overlapping windows share no frame, and the windows that are evaluated share none with the
-// other half.
+// The two halves share no frame although windows overlap, and evaluated windows share no frame with the half
+// that their profile is learned from.
 TEST_F(Calibrated, OverlappingWindowsShareNoFramesWithTheOtherHalf) {
   const std::vector<int64_t> six = {3, 4, 6, 7, 9, 12};
   EXPECT_THAT(list(learned_in_fold(six, CalibrationFold::first_half, 3)), ElementsAre(3, 4, 6));

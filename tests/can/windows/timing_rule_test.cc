@@ -49,8 +49,8 @@ class Timing : public ::testing::Test {
 const WindowOptions kTens{WindowFeatures::behaviour, 10, 10};
 
 TEST_F(Timing, AWindowIsAsSuspectAsItsWorstId) {
-  // 10A is sent every 8.192 ms, a bin's edge: at most 10 frames in a window of 10. Then come half the gap and
-  // another ID.
+  // 10A is sent every 8.192 ms, a bin's edge: at most 10 frames in a window of 10. Half the gap and another
+  // ID follow.
   const FramesView frames = make({{"train/free", every(8.192, "10A", 40)},
                                   {"test/a", every(8.192, "10A", 10)},
                                   {"test/b", every(4.096, "10A", 10)},
@@ -71,7 +71,7 @@ TEST_F(Timing, TooManyInAWindowAreSuspectWithoutTimesToo) {
   const FramesView frames = make({{"train/free", mixed}, {"test/a", every(5, "10A", 10)}});
   const auto windows = open_windows(frames, kTens);
   const TimingRule rule = TimingRule::learn(frames, *windows, std::vector<int64_t>{1, 2, 3, 4});
-  EXPECT_NEAR(rule.scores(frames, *windows)[0], std::log(10.0 / 2), 1e-6);  // Its gaps are unchanged.
+  EXPECT_NEAR(rule.scores(frames, *windows)[0], std::log(10.0 / 2), 1e-6);  // The gaps of 10A are unchanged.
 }
 
 TEST_F(Timing, AttackFramesTeachNothing) {

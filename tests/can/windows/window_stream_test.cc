@@ -273,7 +273,7 @@ TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
   }
 }
 
-// The bus slept, or the clock was set: no frame says anything about the ones before.
+// The bus slept, or the clock was set: later frames cannot be compared with earlier ones.
 TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
   constexpr int64_t kS = 1'000'000'000;
   const FramesView frames = make({200});

@@ -38,8 +38,8 @@ class Windows : public ::testing::Test {
 };
 
 TEST_F(Windows, CountsFollowTheChunkAndWindowRules) {
-  // Recordings are in the order of split and name: test_a holds recordings 1 and 3. There is one row less
-  // than frames in each chunk of 5000.
+  // Recordings are in the order of split and name: test_a holds recordings 1 and 3. Each chunk of 5000 frames
+  // has one row fewer than frames.
   const FramesView frames = make({101, 1, 100, 5001, 10100});
   const auto source = open_windows(frames, {});
   std::vector<int64_t> graphs;
@@ -82,7 +82,8 @@ TEST_F(Windows, TheGraphSetIsTheSameBytesForAnyNumberOfThreads) {
   }
 }
 
-// Bytes needed to write graphs of 2,000 frames on one thread: in all, and for its blocks of graphs.
+// Bytes needed to write graphs of 2,000 frames on one thread: in total, and for the thread's blocks of
+// graphs.
 struct Needed {
   int64_t all;
   int64_t blocks;

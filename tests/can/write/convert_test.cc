@@ -104,7 +104,7 @@ class Convert : public ::testing::Test {
                             .format = {.payload = 64, .benign = std::string(to.name) == "csv"}},
                            [](int64_t, int64_t) {});
   }
-  // The recordings of a capture: content, and the flags in `kept`.
+  // The contents of a capture's recordings, with only the flags in `kept`.
   std::vector<std::string> contents(const std::filesystem::path& path, uint8_t kept = kFrameFlags) {
     const std::filesystem::path out = folder_ / "set";
     ingest_can({.sources = {path}, .out = out, .force = true, .format = {.payload = 64, .benign = true}},

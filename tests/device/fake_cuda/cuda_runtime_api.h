@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of CUDA's runtime that device/cuda_device.cc calls, over the memory of the host. All calls fail
-// from the one on that a test names, as they do after a fault of a kernel.
+// The part of CUDA's runtime that device/cuda_device.cc calls, over the memory of the host. All calls fail,
+// starting with the one that a test selects, as they do after a kernel fault.
 
 #include <cstddef>
 #include <cstdint>

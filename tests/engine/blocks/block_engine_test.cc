@@ -236,7 +236,7 @@ TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
 }
 
 TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
-  // The weights are as after too large a step, so the first graph has no finite loss.
+  // The weights are as after a step that was too large, so the first graph has no finite loss.
   model_.parameters().entries().back().value.detach().fill_(std::numeric_limits<float>::infinity());
   const std::string graph = "for graph " + std::to_string(batch_[0]) + ",";
   for (const BlockLimits& limits : {BlockLimits{1, 4096, 16384}, BlockLimits{8, 4096, 16384}}) {
@@ -255,7 +255,7 @@ TEST_F(BlockEngineTest, AnIdOutsideTheEmbeddingIsAnErrorNotARead) {
 
 TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
-  plan(4);  // The first blocks of a process make malloc take more memory from the system.
+  plan(4);  // The first blocks of a process cause malloc to request more memory from the system.
   const MemoryPlan four = plan(4);
   EXPECT_EQ(four.execution.blocks, 4);
   EXPECT_EQ(four.execution.prefetch, 2);
@@ -277,7 +277,7 @@ TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   EXPECT_EQ(ledger.held(), held);
 }
 
-// The engine needs only an objective: here a plain torch module with a loss of its own.
+// The engine needs only an objective: here a plain torch module with its own loss.
 class MeanFeature : public Objective {
  public:
   MeanFeature() { weight_ = parameters_.add("weight", {11, 1}, Init::linear(11)); }

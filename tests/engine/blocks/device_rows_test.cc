@@ -175,8 +175,8 @@ TEST_P(DeviceRowsTest, ARefusalChangesNoBit) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "refusals are the stand-in's";
   const Trained expected = train(&device(kRoomy), ConvKind::sage);
   const int64_t asked = asked_;
-  // The rows make the last requests before the run starts, for their memory and for pinned memory. If
-  // refused, the run continues without them.
+  // The rows make the last requests before the run starts, for their memory and for pinned memory. If these
+  // are refused, the run continues without the rows.
   for (const int64_t refused : {asked_at_begin_ - 1, asked_at_begin_}) {
     TrainingDevice& opened = device(kRoomy);
     refused_ = refused;

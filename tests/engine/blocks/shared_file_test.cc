@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// Each rank has a folder of its own, as a machine sees a shared disk.
+// Each rank has its own folder, which stands for one machine's view of a shared disk.
 class SharedFileTest : public testing::Test {
  protected:
   std::filesystem::path file_of(const Exchange& exchange) const {

@@ -221,7 +221,7 @@ TEST(SplitByGraph, SharesOfSmallClassesAddUp) {
   EXPECT_EQ(split.training.size(), 42U);
   EXPECT_EQ(classes_of(split.validation, 30), 12);
   EXPECT_EQ(classes_of(split.training, 30), 30);  // Each class has at least one graph.
-  // The seed decides which classes validate.
+  // The seed decides which classes have validation graphs.
   const TrainingSplit other = split_by_graph(tables, shapes, 0.2, 0.1, 6);
   std::set<int64_t> classes[2];
   for (const int64_t g : split.validation) classes[0].insert(g % 30);

@@ -28,9 +28,9 @@
 #include "support/stage_calls.h"
 #include "support/temp_folder.h"
 
-// A run whose blocks go to a device has the same bits for any device budget, number of blocks in flight and
-// stops: exactly those of the host on the stand-in, which computes as the host does, and nearly those on a
-// GPU.
+// A run whose blocks run on a device has the same bits for any device budget, number of blocks in flight and
+// stops. On the stand-in, which computes as the host does, they are exactly the host's bits; on a GPU the
+// results nearly equal the host's.
 
 namespace plimsoll {
 namespace {
@@ -381,7 +381,7 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
   }
 }
 
-// Places the first tensor in the middle of the range, and knows nothing of the others.
+// Places the first tensor in the middle of the range, and plans no other tensor.
 struct WrongPlan : RangePlanner {
   explicit WrongPlan(int64_t bytes) : range(bytes) {}
   void plan(std::span<const int64_t>, RangePlan& plan) const override {
@@ -428,7 +428,7 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_GT(blocks.reruns(), 0);
   EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
 
-  // A recording is of one run, so that a plan that does not hold is not taken for one that does.
+  // Each recording is of one run, so that a plan that does not hold cannot pass for one that does.
   BlockEngine engine(source_, shapes_, objective, limits, {.device = &blocks});
   GraphBlock block;
   source_.read(std::span(split_.training).first(4), block);
@@ -491,7 +491,7 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
   EXPECT_GT(reruns, 0);
 }
 
-// Whatever runs when a device fails, the run ends with the device's error, and nothing of the work remains.
+// Whatever is running when a device fails, the run ends with the device's error, and no work remains.
 TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "no GPU is broken on purpose";
   recipe_.training.max_epochs = 1;
@@ -528,7 +528,7 @@ INSTANTIATE_TEST_SUITE_P(, DeviceFitDeathTest, testing::Values(On::stand_in, On:
 // After `kill -9` in the middle of an epoch, the run continues from its last checkpoint to the same bits.
 TEST_P(DeviceFitDeathTest, KilledAndResumed) {
   testing::FLAGS_gtest_death_test_style =
-      "threadsafe";  // The test runs again, and dies in a process of its own.
+      "threadsafe";  // The test runs again, and dies in a separate process.
   constexpr const char* kFolder = "PLIMSOLL_KILLED_RUNS";
   ::setenv(kFolder, folder_.path().c_str(), /*overwrite=*/0);
   // The dead process's files are removed with this folder.

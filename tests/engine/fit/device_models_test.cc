@@ -11,8 +11,8 @@
 #include "support/any_model.h"
 #include "support/temp_folder.h"
 
-// Random models on random graphs, each with random device budgets from the smallest that works: nothing is
-// refused, blocks stay within their plan, and weights have the same bits.
+// Random models on random graphs, each with random device budgets, at least the smallest that works: nothing
+// is refused, blocks stay within their plan, and weights have the same bits.
 
 namespace plimsoll {
 namespace {

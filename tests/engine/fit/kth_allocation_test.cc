@@ -25,8 +25,8 @@ namespace {
 // The component that refuses.
 enum class Refusal {
   ledger,  // Without a slab: a tensor on the heap exceeds the cap.
-  slab,    // The range of a block would have to grow, and may not.
-  system,  // Malloc refuses memory for a small object of the block.
+  slab,    // The range of a block would have to grow but may not.
+  system,  // malloc refuses memory for a small object of the block.
 };
 
 /// Wraps the allocator of torch and refuses one request, counted over all threads.
@@ -91,7 +91,7 @@ class RefusingAllocator final : public c10::Allocator {
 
 constexpr BlockLimits kLimits{8, 4096, 16384};
 
-// A model at the start of training. The second step uses the state that the first has left.
+// A model at the start of training. The second step uses the state that the first step left.
 class Training {
  public:
   Training(const BlockSource& source, std::span<const GraphShape> shapes, std::span<const int64_t> batch)

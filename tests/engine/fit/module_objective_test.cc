@@ -44,8 +44,8 @@ TEST(ModuleObjective, GradientsAreThoseOfTheWholeBatchForAnyNumberOfThreads) {
   const auto shapes = read_shapes(source, 1);
   std::vector<int64_t> batch(100);
   std::iota(batch.begin(), batch.end(), int64_t{0});
-  // Each run has the same weights: with others the gradient of a bias may almost cancel, but not its
-  // rounding.
+  // Each run has the same weights. With other weights the gradient of a bias may almost cancel while its
+  // rounding does not.
   torch::manual_seed(1);
   const ModuleObjective objective;
   std::vector<std::vector<at::Tensor>> found;

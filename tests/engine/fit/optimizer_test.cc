@@ -48,7 +48,7 @@ TEST_P(AgainstTorch, AHundredClippedStepsGoTheSameWay) {
     optimizer->step(gradients);
     peer->step();
   }
-  // Torch multiplies and rounds in another order (lerp, addcmul), so bits differ; a hundred steps move
+  // Torch multiplies and rounds in another order (lerp, addcmul), so bits differ; a hundred steps change
   // weights by 1.
   for (size_t p = 0; p < mine.size(); ++p)
     EXPECT_LT((mine[p] - theirs[p].detach()).abs().max().item<float>(), 2e-6F)

@@ -188,7 +188,7 @@ TEST_F(RanksTest, APredictionIsThatOfOneProcessOnEveryRank) {
     });
     return found;
   };
-  // Enough blocks for several rounds, and fewer blocks than ranks.
+  // Batches with fewer blocks than ranks, and with enough blocks for several rounds.
   for (const int64_t size : {int64_t{1}, int64_t{60}}) {
     const Found alone = predict(nullptr, size);
     ASSERT_EQ(alone.second.size(), 240U);

@@ -1,5 +1,5 @@
-// Every training step of a model allocates the same pieces in the same order. Their sizes depend on a few
-// counts of the block.
+// Every training step of a model allocates the same tensors in the same order, and their sizes depend on a
+// few counts of the block.
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ TEST_P(AllocationSequence, IsTheSameForEveryBlockOfAGnn) {
       for (const LayerJoin jk : all_values<LayerJoin>())
         for (const Reduce pooling : {Reduce::mean, Reduce::sum, Reduce::max})
           for (const bool node_head : {false, true}) {
-            // Each option is combined with many others; all combinations take a minute.
+            // Each option is combined with many others; all combinations would need a minute.
             if (++next % (GetParam() ? 7 : 17) != 0 && !slow()) continue;
             if (node_head && pooling != Reduce::mean) continue;
             const Gnn model({.conv = conv,
@@ -151,7 +151,7 @@ TEST_P(AllocationSequence, IsTheSameForEveryBlockOfTheGat) {
 
 TEST(OddBlocks, TakeTheSamePiecesWithoutEdgesAndForOneGraph) {
   at::set_num_threads(1);
-  // A block of one node is a special case: torch then takes rows for columns, and a norm has no variance.
+  // A block of one node is a special case: torch then treats rows as columns, and a norm has no variance.
   for (const std::vector<int64_t>& odd :
        std::vector<std::vector<int64_t>>{{-3, -4}, {50}, {2}, {1, 1}, {5, 1, 7}})
     for (const ConvKind conv : all_values<ConvKind>()) {

@@ -45,8 +45,8 @@ struct RandomBlocks {
                  [&](std::span<const int64_t> block) { predicted.emplace_back(block.begin(), block.end()); });
   }
 
-  // Calls visit(graphs, training) for up to four blocks of training, if the model trains, and one of
-  // prediction.
+  // Calls visit(graphs, training) for up to four training blocks, if the model is trained, and for one
+  // prediction block.
   template <typename Visit>
   void visit_some(bool trains, std::mt19937_64& random, const Visit& visit) const {
     for (size_t b = 0; b < std::min<size_t>(training.size(), 5); ++b) {
@@ -189,7 +189,7 @@ MemoryPlan plan_without_data(PlanInput input, bool recompute) {
   return plan;
 }
 
-// Without running anything: no underestimate, and a median overestimate of at most 5 %.
+// Goals without running anything: no underestimate, and a median overestimate of at most 5 %.
 TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
   const int models = std::getenv("PLIMSOLL_SLOW") != nullptr ? 500 : 105;
   std::mt19937_64 random(13);

@@ -26,7 +26,7 @@ namespace {
 constexpr auto kNone = std::numeric_limits<int64_t>::max();
 constexpr BlockLimits kOneSample{.graphs = 1, .nodes = kNone, .edges = kNone};
 
-// Every tenth model gets samples with so many seeds that all hops have several chunks and parts.
+// Every tenth model gets samples with enough seeds for all hops to have several chunks and parts.
 bool large(int model) {
   return model % 10 == 9;
 }

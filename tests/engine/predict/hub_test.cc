@@ -21,8 +21,9 @@
 namespace plimsoll {
 namespace {
 
-// Hubs with three chunks and with two, one of them the last node. The first has a self-loop in its last
-// chunk, and the second is all that its chunk has: a chunk without edges, if self-loops are left out.
+// Hubs with three chunks and with two; one hub is the last node. The first hub has a self-loop in its last
+// chunk. The second hub's self-loop is the only edge of its chunk, so the chunk has no edges if self-loops
+// are left out.
 constexpr int64_t kHubNodes = 40'000;
 constexpr int64_t kHubFeatures = 6;
 constexpr int64_t kFirstHub = 39'000;

@@ -20,7 +20,8 @@ namespace {
 constexpr int64_t kRingNodes = 40 * kPieceTargets;
 constexpr int64_t kRingFeatures = 4;
 
-// A node has edges from the nodes before it, some from the piece before, and from one hub in the middle.
+// A node has edges from the nodes before it, some of them in the previous piece, and from one hub in the
+// middle.
 GiantGraph ring_with_hub() {
   std::vector<std::set<int64_t>> lists(kRingNodes);
   for (int64_t node = 0; node < kRingNodes; ++node)

@@ -55,7 +55,7 @@ MadeUpColumn whole_column(Random& random, const std::string& name) {
   }
 }
 
-// Breaks one thing that a reader can see; a length beyond its buffer it cannot.
+// Breaks one thing that a reader can detect; it cannot detect a length beyond the buffer.
 void break_column(Random& random, MadeUpColumn& column) {
   switch (below(random, 9)) {
     case 0:
@@ -97,7 +97,8 @@ TEST(BrokenStreams, AreErrorsOrReadAndNeverCrash) {
     for (const char* name : {"a", "b", "c"}) batch.push_back(whole_column(random, name));
     const MadeUpBatch first = batch;
     break_column(random, batch[1 + random() % 3]);
-    // The schema is that of the first batch, so the second may have other children than it says.
+    // The schema is that of the first batch, so the second batch may have children that differ from the
+    // schema.
     TableSpec table{.name = "t", .open = [=](ArrowArrayStream& stream) {
                       stream = made_up_stream({first, batch});
                     }};

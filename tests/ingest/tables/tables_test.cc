@@ -64,8 +64,8 @@ class Tables : public testing::Test {
   TempFolder folder_;
 };
 
-// Users with keys in no order, and orders in no order of time, one without a user and one of a user that is
-// not there.
+// Users with unsorted keys, and orders that are not sorted by time: one has no user, and the user of another
+// does not exist.
 std::vector<TableSpec> shop() {
   TableSpec users = made_up_table("users", {{made_up_column<int64_t>("id", {70, -3, 12}),
                                              made_up_texts("city", {"Rome", std::nullopt, "Oslo"})}});
@@ -271,7 +271,7 @@ TEST_F(Tables, RefusesTimesBeyond64Bits) {
   EXPECT_THAT(error_text<InputError>([&] { ingest({events}); }), HasSubstr("row 1"));
 }
 
-// Many rows in made-up orders, for sorts that do not fit their memory.
+// Many rows in made-up orders, for sorts that do not fit into memory.
 std::vector<TableSpec> many_rows() {
   std::vector<std::optional<std::string>> keys;
   std::vector<std::optional<std::string>> foreign;

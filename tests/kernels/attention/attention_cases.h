@@ -59,7 +59,7 @@ void for_all_graphs(Compare compare) {
   compare({.graph = small_graphs(100, 30, 0), .heads = 4, .channels = 8, .features = 2});
 }
 
-/// A target of each number of edges from `min` to `max`, without loops and with them.
+/// One target for each number of edges from `min` to `max`, without and with self-loops.
 template <typename Compare>
 void for_all_degrees(Compare compare, int64_t min, int64_t max) {
   for (int64_t edges = min; edges <= max; ++edges)

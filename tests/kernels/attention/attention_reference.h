@@ -180,7 +180,7 @@ class AttentionReference {
     int64_t source, target;
     int64_t row;  // Row of alpha; below the number of edges it is the caller's edge.
     std::vector<double> features{};
-    std::vector<double> factor{}, score{}, alpha{};  // By head; alpha has no factor of dropout.
+    std::vector<double> factor{}, score{}, alpha{};  // By head; alpha excludes `factor`.
 
     double weight(int64_t h) const { return factor[at(h)] * alpha[at(h)]; }
   };
@@ -214,7 +214,7 @@ class AttentionReference {
       for (int64_t h = 0; h < p_.heads; ++h) link.factor.push_back(dropout_factor(link, h));
   }
 
-  // Returns the caller's edges into a target that are listed.
+  // Returns the caller's listed edges into a target.
   std::vector<int64_t> edges_of(int64_t i) const {
     std::vector<int64_t> edges;
     for (const Link& link : links_)
@@ -287,7 +287,7 @@ class AttentionReference {
       for (size_t n = 0; n < out.size(); ++n) out[n] += in_.at("bias")[n % at(p_.width())];
   }
 
-  // The gradient of alpha without the factor of dropout.
+  // The gradient of alpha without the dropout factor.
   double alpha_gradient(const Link& link, int64_t h) const {
     double sum = p_.alpha_gradient ? in_.at("grad_alpha")[at(link.row * p_.heads + h)] : 0;
     for (int64_t c = h * p_.channels; c < (h + 1) * p_.channels; ++c)

@@ -37,7 +37,7 @@ struct Problem {
     for (Doubles* const each : {&weight, &bias, &mean_scale}) fill(*each, features);
   }
 
-  // Calls use(places of the segment's column in x, place in a matrix of segments, column).
+  // Calls use(positions of the segment's column in x, position in a matrix of segments, column).
   template <typename Use>
   void over(Use use) const {
     for (int64_t g = 0; g < segments(); ++g)

@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 struct Counted {
-  int64_t held;  // Output and saved, at the end.
+  int64_t held;  // Bytes of the output and of saved tensors, at the end.
   int64_t peak;
   int64_t largest;
 };
@@ -70,7 +70,7 @@ class AttentionBytesTest : public ::testing::Test {
     return at::randn(shape, at::kFloat).to(dtype);
   }
 
-  // Returns the shape with its counts, and the order. With other targets every second node is one.
+  // Returns the shape with its counts, and the order. With other targets, every second node is a target.
   static AttentionShape complete(const Case& tested, at::Tensor& order) {
     AttentionShape shape = tested.shape;
     shape.sources = shape.targets = tested.edges.nodes;
@@ -158,7 +158,7 @@ std::vector<Case> cases() {
         shape.other_targets = (bits & 8) != 0;
         shape.return_attention = shape.bias = (bits & 16) != 0;
         if (dtype == at::kBFloat16 && bits == 31)
-          shape.features = 256;  // Wide products take a larger buffer.
+          shape.features = 256;  // Wide products need a larger buffer.
         if (!shape.other_targets) shape.target_features = 0;
         result.push_back({name + ", " + c10::toString(dtype) + ", options " + std::to_string(bits), shape,
                           edges, (bits & 3) != 0});
@@ -208,7 +208,7 @@ TEST_F(AttentionBytesTest, Gatv2TakesWhatIsStated) {
 TEST_F(AttentionBytesTest, SeveralThreadsTakeNoMoreThanStated) {
   at::set_num_threads(4);
   const std::vector<Case> all = cases();
-  // Another test tries every option with every graph. A stride without common factors reaches each of them
+  // Another test tries every option with every graph. A stride without common factors reaches each option
   // here.
   for (size_t next = 0; next < all.size(); next += 7) {
     const Case& each = all[next];

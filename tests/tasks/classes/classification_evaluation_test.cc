@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// The memory for figures is set aside before the blocks, which would take all of it.
+// Memory for metrics is reserved before blocks are planned, which would otherwise use all of it.
 TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges) {
   install_ledger_allocator();
   warm_up_torch(2);

@@ -37,7 +37,7 @@ TEST(Ranking, AreasAreThoseOfScikitLearnTiesIncluded) {
   EXPECT_DOUBLE_EQ(ranking.average_precision().value(), 0.7916666666666666);
 }
 
-// A comparison with NaN is never true: one such score used to make the walk down the ranking endless.
+// A comparison with NaN is never true: one such score once caused an endless walk down the ranking.
 TEST(Ranking, IsUndefinedWhereAScoreIsNoNumber) {
   std::vector<float> scores = kScores;
   scores[5] = std::numeric_limits<float>::quiet_NaN();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
-// An example with two outputs; values as of scikit-learn's r2_score.
+// An example with two outputs; the values are those of scikit-learn's r2_score.
 TEST(RegressionFigures, TwoTargets) {
   const std::vector<float> targets = {0.5F, 1, -1, 1, 7, -6};
   const std::vector<float> values = {0, 2, -1, 2, 8, -5};
