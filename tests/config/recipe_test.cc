@@ -357,7 +357,7 @@ TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
   EXPECT_THAT(refusal("model: vgae"), HasSubstr("expected gnn|sgmp|gtmp; instead: task: autoencoder"));
-  // A key of a section is never taken for another system's key of the same name.
+  // A key of a section is never treated as another system's key of the same name.
   const std::string error = refusal("paths: {mode: coded}");
   EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
   EXPECT_THAT(error, testing::Not(HasSubstr("instead")));

@@ -1,5 +1,5 @@
-// Tests device/cuda_device.cc over a runtime that fails when a test says so. Tests that run on a GPU are in
-// device_test.cc.
+// Tests device/cuda_device.cc with a runtime that fails when a test requests it. Tests that run on a GPU are
+// in device_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -90,7 +90,7 @@ TEST(NearestNeighbours, OfSharedPlacesAreThoseOfAllPairs) {
     }
 }
 
-// A quadratic search of this many points would take minutes.
+// A quadratic search of this many points would need minutes.
 TEST(NearestNeighbours, ManyPointsOfOnePlaceTakeNoLongerThanOthers) {
   constexpr size_t kPoints = 400'000;
   std::vector<float> pos(3 * kPoints, 0.0F);

@@ -25,7 +25,7 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
-// Makes keys with repetitions; `bits` says which bits are used.
+// Makes keys with repetitions; `bits` masks the bits that are used.
 std::vector<Record> made_up(size_t count, uint64_t bits) {
   std::vector<Record> records(count);
   for (uint32_t i = 0; i < count; ++i) {
@@ -178,7 +178,7 @@ TEST_F(ExternalSortTest, TakesNoMoreMemoryThanItMay) {
 }
 
 TEST_F(ExternalSortTest, EdgesTakeTheirBytesOnDisk) {
-  // 100,000 edges of 2^16 nodes in one run use 32 bits per key, so a difference takes about 15.
+  // 100,000 edges of 2^16 nodes in one run use 32 bits per key, so a difference needs about 15.
   ExternalSort::Options plain = options(1 << 30);
   plain.payload = 0;
   plain.max = 50'000;

@@ -219,7 +219,7 @@ TEST_F(ReadMethodTest, ForbiddenRingIsReplaced) {
   const RowLayout layout{0, 512, 4096};
   const RowReader before(file_, layout);  // The method remembered for the device may use a ring.
   std::thread([&] {
-    forbid_call(SYS_io_uring_setup, EPERM);  // Containers forbid the call in this way.
+    forbid_call(SYS_io_uring_setup, EPERM);  // Containers forbid the call with this error.
     EXPECT_FALSE(open_method(file_, ReadMethod::ring, 4096, 4096));
     RowReader reader(file_, layout);
     EXPECT_TRUE(reader.method() == ReadMethod::pool_direct || reader.method() == ReadMethod::pool)

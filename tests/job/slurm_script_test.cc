@@ -172,7 +172,7 @@ TEST_F(SlurmScriptRun, TermStopsInOrderAndLeavesTheQueueToSlurm) {
   EXPECT_EQ(logged(), "stage\ntrain\nstopped\n");
 }
 
-// The trainer takes some time to stop. A second signal would end the real one at once.
+// The trainer needs some time to stop. A second signal would end the real one at once.
 TEST_F(SlurmScriptRun, OnlyTheFirstSignalIsPassedOn) {
   write("plimsoll", "test \"$1\" = train || exit 0; got=; for s in USR1 TERM; do trap \"got=1; echo $s >> " +
                         log() +

@@ -154,7 +154,7 @@ TEST_F(NeighbourBatchesTest, WhatIsSampledAheadGivesWay) {
   EXPECT_GT(freed, 5 * kBatch * 17 * 8);
   EXPECT_EQ(contents(made.make(0), shared->fields()), expected);
 
-  // With all samples there is no space for tensors, with fewer there is.
+  // If all samples are kept, there is no space for tensors; with fewer, there is.
   const int64_t tensors = made.make(1).bytes();
   for (int64_t i = 2; i < 4; ++i) made.make(i);
   made.give_up();

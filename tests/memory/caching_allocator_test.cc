@@ -91,7 +91,7 @@ TEST(CachingAllocator, AreKeptUpToALimitWithoutABudget) {
   CachingAllocator::keep_at_most(0);
 }
 
-// Workers of a loader are forked in the same way while other threads make tensors.
+// A loader's workers are forked like this while other threads make tensors.
 TEST(CachingAllocator, TheChildOfAForkTakesPieces) {
   CachingAllocator::keep_at_most(kMiB);
   std::atomic<bool> over = false;

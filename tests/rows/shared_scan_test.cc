@@ -108,7 +108,7 @@ TEST_F(SharedScanTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
   EXPECT_GE(sweep.counters().bytes_read, 4 * kRowBytes);
 }
 
-// The most used rows stay while there is space in addition to the planned ones.
+// The most used rows stay in memory while there is space besides the planned rows.
 TEST_F(SharedScanTest, RowsThatAreUsedLeastGoFirst) {
   const RowLayout layout = make_file(2000);
   SharedScan sweep(file_, layout, SharedScan::min_bytes(layout));

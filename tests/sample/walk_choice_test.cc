@@ -17,7 +17,7 @@ double chance_of(const GiantGraph& graph, const WalkChances& chances, int64_t be
   return to == before ? chances.back : graph.has_edge(before, to) ? chances.near : chances.far;
 }
 
-// Equidistant numbers choose each neighbour as often as its chance says, except for one at each end.
+// Equidistant numbers choose each neighbour as often as its chance requires, give or take one at each end.
 void expect_shares(const GiantGraph& graph, const WalkChances& chances, int64_t at, int64_t before) {
   constexpr int kNumbers = 4000;
   const CsrTopology topology = graph.topology();

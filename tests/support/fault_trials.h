@@ -22,7 +22,7 @@ class FaultTrials {
   using Step = std::function<void(FileSystem&)>;
   using Tree = std::map<std::string, std::string>;
 
-  /// `before` creates what is to be replaced, or nothing. `publish` writes to `out`, below /place.
+  /// `before` creates the content that is to be replaced, if any. `publish` writes to `out`, below /place.
   FaultTrials(std::filesystem::path out, const Step& before, Step publish)
       : out_(std::move(out)), publish_(std::move(publish)) {
     make_folders("/place", before_);

@@ -24,7 +24,7 @@ struct CaptureChunk {
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
   CaptureFacts facts;                           ///< Facts of the file, set if `last` is.
-  std::optional<Truncation> truncation;  ///< Place at which the file is cut off; in the last piece only.
+  std::optional<Truncation> truncation;  ///< Place at which the file is cut off; set in the last piece only.
   bool may_be_cut = false;               ///< The text may end within its last line.
   bool refuse_cut = false;               ///< A text that ends within its last line is an error.
   int64_t begin = 0;                     ///< Unpacked bytes of the file before these lines.
@@ -82,8 +82,8 @@ struct ParsedChunk {
   std::optional<Error> error;
 };
 
-/// Parses a piece, or takes its frames. With `skip`, bad lines are counted and left out. `parsed` is cleared
-/// first and keeps its memory.
+/// Parses a text piece, or moves out the frames of a binary one. With `skip`, bad lines are counted and left
+/// out. `parsed` is cleared first and keeps its memory.
 void parse_piece(CaptureChunk& piece, bool skip, ParsedChunk& parsed);
 
 /// Throws InputError if the piece has a bad line. `lines` is the number of lines of the capture before it.

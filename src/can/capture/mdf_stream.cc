@@ -165,7 +165,7 @@ void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
     file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
   if (is_whole && bytes > available)
     file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
-  if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
+  if (way > 1) file_.refuse(block.at, fmt::format("a block packed by method {}", way), "0 or 1 (transposed)");
   // zlib packs at most about a thousand to one.
   if (unpacked_ / 1100 > bytes)
     file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),

@@ -67,7 +67,7 @@ class Table : public CaptureFormat {
     }
     if (!has(Column::id))
       throw UsageError("--format table needs --columns with at least id, such as time,id,payload,label");
-    if (options.quote.size() > 1) throw UsageError("--quote takes one character");
+    if (options.quote.size() > 1) throw UsageError("--quote must be one character");
     if (!options.channel.empty() && !has(Column::channel))
       throw UsageError("--channel: the table has no channels; name the column that holds them in --columns");
     if (has_time())

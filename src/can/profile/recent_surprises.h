@@ -17,7 +17,7 @@ class RecentSurprises {
     count_ = std::min(count_ + 1, kMax);
   }
   bool is_full() const { return count_ == kMax; }
-  /// Mean of the last `count` surprises, at most kMax, if is_full(). Sums in the order of time, so that the
+  /// Mean of the last `count` surprises, at most kMax, if is_full(). Adds them in order of time, so that the
   /// result does not depend on where the ring begins.
   double mean(int count) const {
     double sum = 0;

@@ -116,7 +116,7 @@ void AttackedFrames::begin_burst() {
 void AttackedFrames::pace_injection() {
   const int64_t period_ns = (target_last_ns_ - target_first_ns_) / (target_frames_ - 1);
   const int64_t interval_us = period_ns / (1 + draws_.below(kHighestRate)) / kMicrosecond;
-  // Draws have 32 bits, which is more than an hour.
+  // Draws have 32 bits; as microseconds that is more than an hour.
   interval_us_ =
       static_cast<uint32_t>(std::clamp<int64_t>(interval_us, 1, std::numeric_limits<uint32_t>::max()));
   slot_ns_ = burst_.begin + draws_.below(interval_us_) * kMicrosecond;

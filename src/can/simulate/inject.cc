@@ -25,7 +25,7 @@ struct Planned {
   MessageKey target = 0;
 };
 
-// Options with their default values are not named, so that sets made before these options existed keep their
+// Options with their default values are left out, so that sets made before these options existed keep their
 // provenance.
 Json provenance_of(const FramesView& view, const InjectOptions& options) {
   Json named = {{"inject", attack_names(options.attacks)}, {"seed", options.seed}};

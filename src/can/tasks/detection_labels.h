@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Number of these graphs that hold an attack. In all functions of this header, `shapes` has one entry for
-/// each graph of the source.
+/// Returns how many of these graphs hold an attack. In all functions of this header, `shapes` has one entry
+/// for each graph of the source.
 int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
 /// The graphs without attacks.

@@ -34,7 +34,7 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// - teacher_encodings: a column of the autoencoder's outputs for the benign training and validation windows.
 /// - teacher: the GAT, trained by curriculum.
 /// - teacher_logits: a column of the teacher's outputs for all training and validation windows.
-/// - student_vgae, student_gat: distilled from these.
+/// - student_vgae, student_gat: students distilled from the outputs of the stages above.
 /// - student_gat_alone: the same GAT from labels alone.
 ///
 /// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage

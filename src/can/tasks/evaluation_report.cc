@@ -81,7 +81,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
   }
   report.table(table);
   if (published == nullptr) return;
-  report.paragraph("Published figures: " + published->source() + ". " + published->notes());
+  report.paragraph("Published metrics: " + published->source() + ". " + published->notes());
 }
 
 void add_thresholds(Report& report, const Evaluation& evaluation) {
@@ -255,8 +255,8 @@ void add_attacks(Report& report, const EvaluatedSplit& split) {
     table.rows.push_back(std::move(row));
   }
   report.table(table);
-  add_groups(report, split.attacks, "All figures by attack");
-  add_groups(report, split.recordings, "All figures by recording");
+  add_groups(report, split.attacks, "All metrics by attack");
+  add_groups(report, split.recordings, "All metrics by recording");
 }
 
 void add_suspicious(Report& report, const std::vector<Report::Figure>& figures) {

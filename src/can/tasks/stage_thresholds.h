@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// Sets a detector's thresholds from the benign validation graphs. For a GAT trained with ID dropout it
-/// scores these graphs as they are and as if all their IDs were unknown, and takes the higher level. Errors:
+/// scores these graphs as they are and as if all their IDs were unknown, and uses the higher level. Errors:
 /// InputError if no validation graph is benign; BudgetTooSmall.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);

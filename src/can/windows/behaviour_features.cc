@@ -190,7 +190,7 @@ void BehaviourGraph::write_times(const Node& node, const FrameWindow& window, co
                                  float* row) const {
   const BehaviourProfile::Id& profile = profile_->id(node.index);
   if (window.recording->has_time && profile.min_two_gaps > 0) {
-    // As many frames as fit, plus one before these.
+    // The maximum: as many frames as the period allows, plus one.
     const double max =
         1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.min_two_gaps));
     put(row, kEarly, excess(profile.min_two_gaps, node.min_two_gaps));

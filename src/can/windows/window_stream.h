@@ -47,8 +47,8 @@ class WindowStream {
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts);
-  /// Takes frames, up to the first that belongs to another recording; returns their number. `channels` are
-  /// the names by frames.channel; within a recording the list may only grow from call to call. Errors:
+  /// Adds frames up to the first one that belongs to another recording; returns the number added. `channels`
+  /// are the names by frames.channel; within a recording the list may only grow from call to call. Errors:
   /// InputError if the windows are of merged channels and the frames record none, or vice versa;
   /// BudgetExceeded.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});

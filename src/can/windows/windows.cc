@@ -38,8 +38,8 @@ void require_same_channels(const FramesView& frames, const MessageIds& known) {
                         fmt::join(known.channels, ", "))));
 }
 
-// Ends a run whose blocks do not fit next to each other; thrown so that all of them are freed before the next
-// attempt.
+// Ends an attempt whose blocks do not fit into the budget together; thrown so that all blocks are freed
+// before the next attempt.
 struct BlockRefused {
   BudgetExceeded refusal;
 };

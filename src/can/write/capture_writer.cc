@@ -105,7 +105,7 @@ CaptureWriter::CaptureWriter(const WrittenFormat& format, File& file, const Writ
     if (kind != kRemote && kind != kError)
       throw UsageError(fmt::format("--leave-out '{}' of a capture is not known; expected {} or {}", kind,
                                    kRemote, kError));
-  // In candump a label takes the place of the direction.
+  // In candump a label replaces the direction.
   if (options.labels && !format_.labels) format_.flags &= ~kFrameSent;
   format_.labels |= options.labels;
   writer_ = format.make(file, options.labels);
@@ -198,7 +198,7 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
                     "--benign, or choose another format, such as --to candump",
                     format_.name));
   losses_.labels += !format_.labels && frame.label <= 1;
-  // CAN FD has no remote and no error frames, so these keep the direction only.
+  // CAN FD has no remote and no error frames, so remote and error frames keep only the direction.
   const uint8_t kept = error || remote ? format_.flags & kFrameSent : format_.flags;
   const uint8_t implied = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies CAN FD.
   losses_.flags += (frame.flags & ~kept & ~implied) != 0;

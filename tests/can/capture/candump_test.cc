@@ -40,7 +40,7 @@ TEST(CandumpTimes, WithoutTimesFramesHaveNone) {
   EXPECT_FALSE(CaptureFormat::make({}, text, "f")->has_time());
   EXPECT_EQ(parse_text(text).frames.frames(), 2);
   EXPECT_THROW(CaptureFormat::make({}, text + " (1.0)  can1  7DF   [0]\n", "f"), InputError);
-  // A log whose first line was cut off counts as one with times.
+  // A log whose first line was cut off is treated as a log with times.
   EXPECT_NE(error_of("  can1  7DF   [0]\n (1.0)  can1  7DF   [0]\n", {.name = "candump"}), "no error");
 }
 

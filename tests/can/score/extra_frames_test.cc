@@ -90,7 +90,8 @@ TEST(ExtraFrames, AnAddedFrameThatTheNextWindowShowsIsOfItsOwn) {
   EXPECT_GT(extra_of(frames, 152, 101), 1) << "then it counts where it is shown";
 }
 
-// The attacker's frames come shortly before the real ones, which therefore come too soon after them.
+// The attacker's frames come shortly before the real frames, which therefore come too soon after the
+// attacker's.
 TEST(ExtraFrames, AnAttackersRhythmIsNotFollowed) {
   const auto steadily = [](int frames) {
     auto all = drive(frames);

@@ -114,7 +114,7 @@ TEST_F(ModelOptions, ImpossibleOnesAreNamedInEveryKindOfFile) {
 }
 
 TEST_F(ModelOptions, SizesThatTheTensorsHaveNotTakeNoMemory) {
-  constexpr int64_t kHeader = 64 << 10;  // Maximum size of the header of the file.
+  constexpr int64_t kHeader = 64 << 10;  // Maximum size of the file's header.
   Ledger& ledger = Ledger::process();
   for (const Kind& kind : kinds()) {
     const Json good = config(kind);

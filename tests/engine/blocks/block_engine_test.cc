@@ -227,7 +227,7 @@ TEST_F(BlockEngineTest, AFeatureThatIsNoNumberIsAnErrorThatNamesIt) {
   }
 }
 
-// A feature whose exponent lost a bit.
+// One bit of a feature's exponent is damaged.
 TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
   for (size_t column = 1; column < 7; ++column) source_.graph(17).x[column] = 3e38F;
   EXPECT_THAT(error_text<InputError>([&] { engine(2)->gradient(batch_, kTraining); }),

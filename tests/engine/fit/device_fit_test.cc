@@ -209,8 +209,8 @@ TEST_P(DeviceFitTest, ClassificationOverPaths) {
   });
 }
 
-// Products in bfloat16 or float16 give other bits than float32, but the same for any budget, number of blocks
-// in flight and resumption.
+// Products in bfloat16 or float16 give other bits than in float32, but the same bits for any budget, number
+// of blocks in flight and resumption.
 class MixedPrecisionTest : public DeviceFitTest {
  protected:
   void expect_same_bits(Precision precision, const std::vector<GradientCheckpointing>& recompute);

@@ -101,7 +101,7 @@ void compare_score_gradients(TestDevice& device, AttentionProblem& problem, cons
   const int64_t channels = problem.channels;
   const int64_t width = problem.width();
   const std::vector<double> z = problem.inputs["z"];
-  // The reference takes s and t as inputs, and the chain rule is continued here.
+  // The reference has s and t as inputs, so the chain rule is continued here.
   problem.inputs["s"] = dot_rows(z, source, problem);
   problem.inputs["t"] = dot_rows(z, target, problem);
   Arrays expected = AttentionReference(problem, false).gradients();
