@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Columns of a feature table that are kept when others are removed. The column `id_index`, to which other
-/// columns refer, is kept but set to 0, so that no graph reveals which ID is which.
+/// Columns of a feature table that are kept when others are removed. If `id_index`, the first column, is to
+/// be\n/// removed, it is set to 0 instead, so that no graph reveals which ID is which.
 class KeptColumns {
  public:
   KeptColumns() = default;

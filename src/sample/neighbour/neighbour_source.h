@@ -70,7 +70,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::optional<StartUpCost> start_up_cost() const override { return start_up_; }
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
-  /// Errors: those of the topology and of RowReader::read().
+  /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
   int64_t max_cache_bytes() const override;
