@@ -16,7 +16,7 @@ class Slices {
  public:
   Slices(const ParameterList& parameters, int ranks);
 
-  /// size() is the length of a slice. row() is the length of one slice per rank: the row padded with zeros.
+  /// size() is the length of a slice. row() is that of all slices together: the row padded with zeros.
   int64_t size() const { return size_; }
   int64_t row() const { return size_ * ranks_; }
   int ranks() const { return ranks_; }

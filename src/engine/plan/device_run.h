@@ -37,9 +37,9 @@ std::string device_in_words(const DeviceUse& use);
 /// Runs the blocks of a run on a device, by its plan.
 class DeviceRun {
  public:
-  /// `models` are the models whose parameters are copied to the device; the first is the one that the blocks
-  /// train. `max_streams` is the maximum number of blocks in flight. Errors: DeviceRegionFull if not even the
-  /// parameters fit.
+  /// `models` are the models whose parameters are copied to the device: that of the objective first, then
+  /// that of\n  /// a live teacher, if there is one. `max_streams` is the maximum number of blocks in flight.
+  /// Errors: DeviceRegionFull if not even the parameters fit.
   DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
             int max_streams = PlannedDevice::kMaxStreams);
 

@@ -16,7 +16,7 @@ namespace plimsoll {
 
 struct FullNeighbourOptions {
   std::filesystem::path scratch;   ///< An existing folder with space for layer_bytes().
-  MemoryShare memory = {};         ///< Without a budget, nothing of it is outside the ledger.
+  MemoryShare memory = {};         ///< There is no budget if none of it is outside the ledger.
   Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run; may be null.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
@@ -34,12 +34,11 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 /// Predicts nodes of one giant graph with a Gnn from all their neighbours, into `logits`, f32 [nodes,
 /// classes]. Each layer runs over all nodes before the next one starts (Hamilton et al., NeurIPS 2017,
 /// Algorithm 1), so that neighbourhoods do not grow with the layers. A layer writes its outputs to a file.
-/// The next layer reads its rows from this file, in file order if the rows do not all fit into memory
-/// (rows/scanned_rows.h). A piece of work is some nodes with all their neighbours. A layer computes only the
-/// pieces that `nodes` need if they are clearly fewer than all (engine/predict/needed_pieces.h). Pieces do
-/// not depend on the budget or the number of threads, and the results have the same bits for any of these.
-/// Edges are read from `topology`, which must be of the same graph, in the order of nodes. It is resized
-/// (share_caches).
+/// The next layer reads its rows from this file (rows/scanned_rows.h). A piece of work is some nodes with all
+/// their neighbours. A layer computes only the pieces that `nodes` need if they are clearly fewer than all
+/// (engine/predict/needed_pieces.h). Pieces do not depend on the budget or the number of threads, and the
+/// results have the same bits for any of these. Edges are read from `topology`, which must be of the same
+/// graph, in the order of nodes. It is resized (share_caches).
 ///
 /// Errors: BudgetTooSmall, with the smallest budget that works, if one thread without caches does not fit;
 /// BudgetExceeded if hardly anything fits; those of the topology; InputError; Failure (disk).
