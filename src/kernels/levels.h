@@ -18,6 +18,6 @@
   extern const __VA_ARGS__ name;           \
   }
 
-/// The table of a level.
+/// Selects the table of a level.
 #define PLIMSOLL_AT_LEVEL(level, name) \
   ((level) == Level::avx512 ? avx512::name : (level) == Level::avx2 ? avx2::name : portable::name)
