@@ -52,7 +52,7 @@ class DeviceEvent {
   /// Returns whether all work before the point is done; true if no point was recorded. If true, the results
   /// of that work are visible to the host. Errors: those of DeviceStream::wait().
   virtual bool reached() = 0;
-  /// Waits until reached() is true. Errors: as DeviceStream::wait().
+  /// Waits until reached() is true. Errors: those of DeviceStream::wait().
   virtual void wait() = 0;
 };
 

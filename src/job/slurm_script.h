@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// A run as a batch job. Paths are absolute. The job starts in the folder where it was submitted.
+/// A run as a batch job. Paths are absolute, because the job starts in the folder where it was submitted.
 struct SlurmJob {
   std::filesystem::path program;  ///< The program plimsoll.
   std::filesystem::path recipe, data, run;

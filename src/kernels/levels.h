@@ -2,7 +2,7 @@
 
 #include "kernels/level.h"
 
-// Kernels that are compiled once for each level. NAME_rows.h holds their loops and defines a table of them in
+// Kernels that are compiled once for each level. NAME_cpu.h holds their loops and defines a table of them in
 // namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES. cmake/levels.cmake compiles it three
 // times.
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Building blocks of CUDA kernels (*_device.h). They are plain C++: nvcc compiles them for a GPU, and the
+// Building blocks of CUDA kernels (*_steps.h). They are plain C++: nvcc compiles them for a GPU, and the
 // tests compile them for the host, where 32 lanes take turns.
 
 #include <cstdint>
