@@ -32,7 +32,7 @@ bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64
   done += got;
   if (got == 0)
     throw InputError(fmt::format(
-        "{}: the file ends at byte {}, expected {} bytes at byte {}; it was cut short while it was read",
+        "{}: the file ends at byte {}, expected {} bytes at byte {}; it was truncated while it was read",
         path, end, extent.needed, extent.offset));
   return false;
 }

@@ -21,16 +21,17 @@ const char* remedy(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "; make room there (what killed runs left as .NAME.tmp.PID may go), or choose another place";
+      return "; make room there (files named .NAME.tmp.PID that killed runs left can be deleted), or choose "
+             "another place";
     case EFBIG:
       return "; raise the limit on the size of a file (ulimit -f)";
     case EROFS:
-      return "; choose a place that can be written";
+      return "; choose a writable place";
     case EACCES:
     case EPERM:
       return "; change its permissions, or choose another place";
     case EBUSY:
-      return "; it is in use, as a mount point is; choose another name";
+      return "; it is in use, for example as a mount point; choose another name";
     case EISDIR:
       return "; a folder has this name; rename it, or choose another name";
     default:

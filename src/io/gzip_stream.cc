@@ -41,7 +41,8 @@ class GzipStream : public InputStream {
       }
       if (source_.bytes_read() == std::ssize(held_) && !is_gzip(held_))
         throw InputError(source_.path() +
-                         ": found no gzip data, expected it by its name; rename it, or fetch the file again");
+                         ": found no gzip data, expected it because of the file's name; rename the file, or "
+                         "fetch it again");
       // A gzip file may consist of several members.
       if (member_ended_) inflater_.reset();
       const Inflater::Step step = inflater_.run(held_, {data + filled, bytes - filled});

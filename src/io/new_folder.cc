@@ -94,7 +94,7 @@ void NewFolder::publish() {
   }
   published_ = true;
   if (exchange && files_.remove_tree(temporary_) != 0)
-    throw Failure(fmt::format("{} is replaced, but the old one, now {}, cannot be deleted: {}",
+    throw Failure(fmt::format("{} was replaced, but the old one, now {}, cannot be deleted: {}",
                               folder_.string(), temporary_.string(), std::strerror(errno)));
 }
 

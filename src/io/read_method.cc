@@ -80,7 +80,8 @@ const char* method_name(ReadMethod method) {
 ReadMethod method_from_name(const std::string& name) {
   for (size_t i = 0; i < kNames.size(); ++i)
     if (name == kNames[i]) return static_cast<ReadMethod>(i);
-  throw UsageError(fmt::format("'{}' is no way to read; expected one of {}", name, fmt::join(kNames, ", ")));
+  throw UsageError(
+      fmt::format("'{}' is not a method of reading; expected one of {}", name, fmt::join(kNames, ", ")));
 }
 
 std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,

@@ -162,7 +162,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_uni
     Library::get().error_fini(&error);
     Library::get().source_free(source);
     throw InputError(
-        fmt::format("{}: cannot be read as a zip archive ({}): it is none, or cut off; fetch it "
+        fmt::format("{}: cannot be read as a zip archive ({}): it is not one, or it is truncated; fetch it "
                     "again",
                     path.string(), reason));
   }
@@ -191,7 +191,7 @@ std::unique_ptr<InputStream> ZipArchive::open(int64_t member) const {
     throw InputError(path + ": is encrypted; unpack the archive and name the folder instead");
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
     throw InputError(
-        fmt::format("{}: is packed by method {}, expected deflate (8) or none (0); unpack the "
+        fmt::format("{}: is compressed by method {}, expected deflate (8) or none (0); unpack the "
                     "archive and name the folder instead",
                     path, stat.comp_method));
   return std::make_unique<MemberStream>(state_->archive, member, path);

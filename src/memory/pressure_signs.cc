@@ -82,11 +82,11 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const int64_t bytes = limit.value_or(anonymous);
   const int64_t left = std::max<int64_t>(bytes - anonymous, 0);
   const bool reclaims = high || max || stalled;
-  const char* const why = oom || killed ? "; the kernel found none"
-                          : swapped     ? "; tasks wait for what was swapped out"
-                          : reclaims    ? "; page cache is taken away"
+  const char* const why = oom || killed ? "; the kernel found no free memory"
+                          : swapped     ? "; tasks wait for swapped-out memory"
+                          : reclaims    ? "; page cache is reclaimed"
                                         : "";
-  look.places_.push_back({fmt::format("{}: {} of {} left beside {} anonymous{}", group.name(),
+  look.places_.push_back({fmt::format("{}: {} of {} left next to {} of anonymous memory{}", group.name(),
                                       format_bytes(left), format_bytes(bytes), format_bytes(anonymous), why),
                           left, bound_of(bytes) * (reclaims ? 2 : 1), oom || killed || swapped});
 }

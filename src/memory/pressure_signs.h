@@ -25,7 +25,7 @@ class PressureSigns {
   class Look {
    public:
     /// Returns where memory would be short if `more` bytes were held: "cgroup v1 /job: 12.0 MiB of 512 MiB
-    /// left beside 498 MiB anonymous". Returns nullopt if it would not be short.
+    /// left next to 498 MiB of anonymous memory". Returns nullopt if it would not be short.
     std::optional<std::string> short_of(int64_t more) const;
 
    private:

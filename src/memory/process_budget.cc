@@ -86,11 +86,10 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
   floor_ = outside_ledger();
   const int64_t need = floor_ + slack(bytes_);
   if (need > bytes_)
-    throw Error(
-        4, fmt::format(
-               "budget {}: this process holds {} outside of the ledger, and {} are kept free for what it "
-               "takes unseen; give more than {}",
-               format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)), format_bytes(need)));
+    throw Error(4, fmt::format("budget {}: this process holds {} outside the ledger, and {} are kept free "
+                               "for memory that it allocates between two measurements; give more than {}",
+                               format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)),
+                               format_bytes(need)));
   measure();
   // The thread allocates all it needs before other code of the process may run out of memory.
   std::latch started(1);

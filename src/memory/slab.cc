@@ -138,7 +138,7 @@ SlabRing::SlabRing() {
   for (reserved = int64_t{1} << 42; first == MAP_FAILED && reserved > kMiB; reserved /= 2)
     first = mmap(nullptr, static_cast<size_t>(reserved), PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (first == MAP_FAILED) throw system_failure("cannot set addresses aside for", "the slab");
+  if (first == MAP_FAILED) throw system_failure("cannot reserve addresses for", "the slab");
   reserved *= 2;
   base = static_cast<char*>(first);
 }
@@ -214,8 +214,8 @@ void SlabRing::wait_for_older() {
   forget_ended();  // Some may have ended since the caller looked.
   if (kept == 0 || ranges.empty()) return;
   throw Failure(
-      fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
-                  "used again; a model must not keep what it computes",
+      fmt::format("{} of tensors outlive the blocks in which they were made, so their memory cannot be "
+                  "reused; a model must not keep its results",
                   format_bytes(kept)));
 }
 

@@ -108,7 +108,7 @@ TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, 
     same_sequence_ = false;
     const Tape& longer = *at < tape_.pieces.size() ? tape_ : tapes[i];
     difference_ =
-        fmt::format("what {} allocates depends on the data, not only on counts",
+        fmt::format("the allocations of {} depend on the data, not only on counts",
                     longer.pieces[*at].operation.empty() ? "an operation" : longer.pieces[*at].operation);
   }
   if (same_sequence_) fit(tapes, terms);
@@ -129,7 +129,7 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
     auto pieces = solver.solve(values(i, [](const Tape::Piece& p) { return p.pieces; }), &ignored);
     if (residual >= 0.5 && difference_.empty())
       difference_ =
-          fmt::format("what {} allocates is no affine function of counts",
+          fmt::format("the allocations of {} are not an affine function of counts",
                       tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
     if (tape_.pieces[i].workspace) {
       // Places in a workspace are those of Packing. What they lose beyond a fixed sum per piece is added.

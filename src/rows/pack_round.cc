@@ -110,9 +110,8 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
   int64_t more = std::ssize(missed_);
   const auto notes = static_cast<int64_t>(note.size());
   if (more * row_bytes_ > sizes_.pack || notes > sizes_.notes)
-    throw Failure(
-        fmt::format("a batch of {} rows and {} bytes is packed, longer than the longest that was told",
-                    rows.size(), notes));
+    throw Failure(fmt::format("a batch of {} rows and {} bytes is larger than the announced maximum",
+                              rows.size(), notes));
   const auto open_notes = [&] { return open_.note_ends.empty() ? 0 : open_.note_ends.back(); };
   if ((open_rows_ + more) * row_bytes_ > sizes_.pack || open_notes() + notes > sizes_.notes) {
     close_pack();

@@ -47,7 +47,7 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   const int64_t bytes = layout.count * layout.number_bytes;
   const int64_t pages = (bytes + page_bytes - 1) / page_bytes;
   if (pages > std::numeric_limits<int32_t>::max())
-    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected no more than 2^31 - 1, take larger ones",
+    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected at most 2^31 - 1; use larger ones",
                                  path.string(), pages, page_bytes));
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
@@ -94,7 +94,7 @@ PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layo
 void PageCache::resize(int64_t bytes) {
   const MutexLock lock(mutex_);
   if (bytes < min_bytes())
-    throw UsageError(fmt::format("a cache of {} bytes has no room for a page of {}; expected {} or more",
+    throw UsageError(fmt::format("a cache of {} bytes has no space for a page of {}; expected {} or more",
                                  bytes, page_bytes_, min_bytes()));
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;

@@ -28,7 +28,7 @@ constexpr int64_t kMinSlots = 16;
 constexpr int64_t kRoundShare = 4;
 constexpr size_t kTogether = 256;  // Rows that are looked up at a time.
 constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
-constexpr const char* kNotPlanned = "a row is gathered that no batch has planned";
+constexpr const char* kNotPlanned = "a row was gathered that no batch has planned";
 
 int64_t buffers_for(int64_t bytes) {
   return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
@@ -265,7 +265,7 @@ void SharedScan::end(std::span<const int64_t> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
-    if (found == nullptr) throw Failure("a batch ends that was not planned");
+    if (found == nullptr) throw Failure("a batch was ended that was not planned");
     const int32_t number = *found;
     if (--slot(number).batches == 0) release(number);
   }

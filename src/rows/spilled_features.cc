@@ -224,7 +224,7 @@ void SpilledFeatures::copy(const LoadedPack& from, const Place& place) const {
       rows[i] = kept_.find(some[i]);
       if (rows[i] != nullptr) continue;
       const int64_t index = from.set.index(some[i]);
-      if (index == RowSet::kNone) throw Failure("a row is read that is not in the pack of its batch");
+      if (index == RowSet::kNone) throw Failure("a row was read that is not in the pack of its batch");
       rows[i] = packed + index * row_bytes_;
     }
     for (size_t i = 0; i < some.size(); ++i) {

@@ -175,7 +175,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     ++missed;
   }
   if (missed * static_cast<int64_t>(sizeof(uint32_t)) > sizes_.list)
-    throw Failure(fmt::format("a batch of {} rows is packed, longer than the longest that was told", missed));
+    throw Failure(fmt::format("a batch of {} rows is larger than the announced maximum", missed));
   const int64_t list = to_pages(missed * static_cast<int64_t>(sizeof(uint32_t)));
   int64_t bytes = list;
   for (const uint32_t count : counts) bytes += bytes_of(count);

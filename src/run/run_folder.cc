@@ -61,7 +61,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   if (!root_.has_filename()) root_ = root_.parent_path();
   const bool is_run = holds_a_run(folder, files_);
   if (!is_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
-    throw Failure(root_.string() + " holds something that is no run; name another --run");
+    throw Failure(root_.string() + " holds something that is not a run; name another --run");
   if (is_run && !force) refuse_existing_run();
   made_ = make_folders(root_, files_);
   try {
@@ -105,7 +105,7 @@ bool NewRun::exchange_for_new() {
       sync_folder(root_.parent_path(), files_);
       return true;
     }
-    if (errno != EINVAL && errno != ENOSYS) throw file_failure("cannot put aside", root_);
+    if (errno != EINVAL && errno != ENOSYS) throw file_failure("cannot rename", root_);
   } catch (...) {
     if (aside_.empty())
       remove_new(made);

@@ -50,7 +50,7 @@ Recipe under_its_rules(const RunRequest& request) {
   }
   if (request.writes())
     fmt::print(stderr,
-               "plimsoll: {} was made by an earlier version and goes on under its rules: split.rule 1, "
+               "plimsoll: {} was made by an earlier version and continues under its rules: split.rule 1, "
                "sampling.exclude_targets false, init_target_scale model\n",
                request.folder.string());
   return with_earlier_rules(recipe);
@@ -269,7 +269,7 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
     throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
                      std::string(word_of(recipe.task)) + "' its own seed");
   if (!teacher.empty() && !task.takes_teacher())
-    throw UsageError("--teacher is for task distillation, and the recipe's task is '" +
+    throw UsageError("--teacher is for task distillation, but the recipe's task is '" +
                      std::string(word_of(recipe.task)) + "'; set task: distillation, or leave it out");
 }
 

@@ -31,7 +31,8 @@ void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
   if (recipe.gnn.norm == NormKind::graph)
-    throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
+    throw UsageError(
+        "gnn.norm graph is computed over a whole graph, but blocks hold samples of one; set batch");
   const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
   if (hops != recipe.gnn.layers)
     throw UsageError(fmt::format(
@@ -47,7 +48,7 @@ void require_columns(const std::filesystem::path& folder, const std::string& kin
                     folder.string(), kind));
   if (recipe.uses_paths() && kind != kGraphSetKind)
     throw UsageError(
-        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+        fmt::format("model {} needs coordinates of nodes, which a graph_set may have; {} is a {}",
                     recipe.model, folder.string(), kind));
 }
 

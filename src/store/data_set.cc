@@ -150,7 +150,7 @@ DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
     const std::string file =
         entry.is_object() ? entry.value("file", Json()).is_string() ? entry["file"] : Json("") : "";
     if (!file.ends_with(".npy") || file.find('/') != std::string::npos)
-      throw InputError(where + ": the manifest gives no file for it inside the folder");
+      throw InputError(where + ": the manifest names no file for it inside the folder");
     NpyView view(folder_ / file);
     const Json shape = view.shape().shape;
     if (entry.value("dtype", Json()) != view.shape().dtype || entry.value("shape", Json()) != shape)

@@ -219,7 +219,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   for (const char* name : {"x", "y", "node_id"}) require(name, nodes());
   require("node_name_ptr", nodes() + 1);
   if (set_.has_column("node_name") != set_.has_column("node_name_ptr"))
-    throw damaged("of node_name and node_name_ptr there is only one");
+    throw damaged("only one of node_name and node_name_ptr exists");
   if (has_names() && (name_ptr_.front() != 0 || name_ptr_.back() != static_cast<int64_t>(names_.size())))
     throw damaged("node_name_ptr does not run from 0 to the number of bytes of node_name");
   try {
@@ -229,7 +229,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   }
   require_narrow_x();
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
-    throw damaged("class_names are not as many as classes");
+    throw damaged("the number of class_names differs from the number of classes");
 }
 
 // Checks that the manifest's entry for x agrees with the column.

@@ -152,7 +152,7 @@ GraphSetTables tables_of_manifest(const Json& manifest, Charge& charge) {
       const int64_t number = whole_number(id);
       if (number < 0 || static_cast<MessageKey>(number) >> kChannelShift >= channels)
         throw UsageError(
-            fmt::format("vocabulary holds {}, expected IDs of 32 bits of {} channels", number, channels));
+            fmt::format("vocabulary holds {}, expected 32-bit IDs of {} channels", number, channels));
       tables.vocabulary.keys.push_back(static_cast<MessageKey>(number));
     }
   } catch (const Json::exception& error) {

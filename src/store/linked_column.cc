@@ -42,9 +42,8 @@ void read_numbers(const NpyView& view, NumberType type, const fs::path& path,
                                          [](float value) { return !std::isfinite(value); });
     if (odd != numbers.data() + here) {
       const size_t at = first + static_cast<size_t>(odd - numbers.data());
-      throw InputError(
-          fmt::format("{}: row {}, column {}: found {}, expected a finite number; mend the array",
-                      path.string(), at / columns, at % columns, *odd));
+      throw InputError(fmt::format("{}: row {}, column {}: found {}, expected a finite number; fix the array",
+                                   path.string(), at / columns, at % columns, *odd));
     }
     stored.add(bytes);
     if (type != NumberType::f32) wide.add(std::span<const float>(numbers.data(), here));

@@ -50,7 +50,7 @@ void RowValues::widen_in_place(std::span<float> rows) const {
 RowValues RowValues::of(const DataSetView& set, const std::string& column) {
   const std::string where = fmt::format("{}: column '{}'", set.folder().string(), column);
   const auto found = set.columns().find(column);
-  if (found == set.columns().end()) throw InputError(where + " is not there");
+  if (found == set.columns().end()) throw InputError(where + " is missing");
   const NpyShape& shape = found->second.shape();
   const std::optional<NumberType> type = npy_number_type(shape.dtype);
   if (!type)

@@ -95,7 +95,7 @@ int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
   if (!tensors.emplace(name, std::move(tensor)).second)
-    throw unusable(path, fmt::format("tensor '{}' comes twice", shown(name, kMaxShown)));
+    throw unusable(path, fmt::format("tensor '{}' occurs twice", shown(name, kMaxShown)));
   return kNodeBytes + static_cast<int64_t>(bytes);
 }
 
@@ -107,7 +107,7 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
       throw unusable(path, fmt::format("metadata '{}' is not a text", shown(key, kMaxShown)));
     const auto& text = value.get_ref<const std::string&>();
     if (!metadata.emplace(key, text).second)
-      throw unusable(path, fmt::format("metadata '{}' comes twice", shown(key, kMaxShown)));
+      throw unusable(path, fmt::format("metadata '{}' occurs twice", shown(key, kMaxShown)));
     bytes += kNodeBytes + static_cast<int64_t>(key.size() + text.size());
   }
   return bytes;
@@ -163,7 +163,7 @@ void SafetensorsView::read_header(std::string_view text, std::span<const std::by
   int events = 0;
   const auto take = [&](int depth, Event event, Json& parsed) {
     if (depth > 1 && ++events > kMaxEvents)
-      throw unusable(path(), fmt::format("'{}' holds more than any entry does", shown(name, kMaxShown)));
+      throw unusable(path(), fmt::format("'{}' contains more than an entry may", shown(name, kMaxShown)));
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = parsed.get<std::string>();
@@ -222,8 +222,8 @@ void SafetensorsView::check() const {
   const std::string found = checksum_of(tensors_, metadata_);
   if (found != stored->second)
     throw InputError(fmt::format(
-        "{}: its tensors and metadata have the checksum {}, it says {}: the file is damaged; fetch it or "
-        "train it again (who changes it on purpose leaves '{}' out)",
+        "{}: its tensors and metadata have the checksum {}, expected {}: the file is damaged; fetch it or "
+        "train it again (to change it on purpose, remove '{}')",
         path(), found, stored->second, kChecksum));
 }
 

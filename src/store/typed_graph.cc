@@ -42,7 +42,7 @@ void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
     require_rows(set, text_of(set, column, "ptr"), nodes + 1);
     const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
     if (ptr.front() != 0)
-      throw damaged_types(set, fmt::format("names '{}', whose first list is cut", values));
+      throw damaged_types(set, fmt::format("names '{}', whose first list is truncated", values));
     require_rows(set, values, ptr.back());
   } else {
     require_rows(set, values, nodes);

@@ -230,7 +230,7 @@ def test_thresholds_need_benign_validation_windows(call, tmp_path, recipe):
 
 def test_hidden_features_are_hidden_when_the_model_is_used(call, frames, tmp_path):
     train(call, frames("whole"), tmp_path / "unknown", "data.features=behaviour", "data.without=[id]", code=2,
-          words=["'id'", "of nodes: id_index, known,", "of edges: "])
+          words=["'id'", "node features: id_index, known,", "edge features: "])
     result = json.loads(train(call, frames("whole"), tmp_path / "run", "data.features=behaviour",
                               "data.without=[id_index, known, length]"))
     all_there = json.loads(train(call, frames("whole"), tmp_path / "all", "data.features=behaviour"))

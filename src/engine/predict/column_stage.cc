@@ -106,7 +106,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
     predict(nullptr);
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
   auto column = find_column(options, file, key);
-  if (!column) throw Failure(file.path().string() + ": was written, and is gone");
+  if (!column) throw Failure(file.path().string() + ": was written, but no longer exists");
   result.column = std::move(*column);
   return result;
 }

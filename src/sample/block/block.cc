@@ -50,7 +50,7 @@ void fill_room_in(V& values, int64_t count) {
 
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
-    throw InputError(fmt::format("graph {} has {} {}, more than can be used", graph, what, value));
+    throw InputError(fmt::format("graph {} has {} {}, more than is supported", graph, what, value));
   return static_cast<int32_t>(value);
 }
 

@@ -34,7 +34,7 @@ void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Co
   table.begin(batch.node, tree, false);
   for (size_t i = 0; i < seeds.size(); ++i)
     if (table.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
-      throw UsageError(fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+      throw UsageError(fmt::format("seed {} occurs twice in a batch; expected distinct seeds", seeds[i]));
   batch.in.clear();
   batch.source.clear();
   batch.values.clear();

@@ -57,8 +57,9 @@ RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options
     : topology_(topology), options_(options), seed_(seed), reading_(reading) {
   for (const int64_t number : {options.length, options.walks_per_node})
     if (number < 0 || number > UINT32_MAX)
-      throw UsageError(fmt::format("random walks: found {} steps and {} walks a node, expected 0 to 2^32 - 1",
-                                   options.length, options.walks_per_node));
+      throw UsageError(
+          fmt::format("random walks: found {} steps and {} walks per node, expected 0 to 2^32 - 1",
+                      options.length, options.walks_per_node));
   if (!is_bias(options.p) || !is_bias(options.q))
     throw UsageError(fmt::format("random walks: found p {} and q {}, expected numbers from 1e-9 to 1e9",
                                  options.p, options.q));

@@ -23,7 +23,7 @@ namespace plimsoll {
 namespace {
 
 static_assert(sizeof(idx_t) == sizeof(int32_t) && sizeof(real_t) == sizeof(float),
-              "METIS with 32-bit numbers is expected, as Debian has it");
+              "expected METIS with 32-bit numbers, as in Debian");
 
 constexpr idx_t kSeed = 1;
 

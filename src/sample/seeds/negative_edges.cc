@@ -38,9 +38,9 @@ NegativeEdges::NegativeEdges(const Topology& topology, const NegativeOptions& op
 }
 
 void NegativeEdges::refuse_node(int64_t node) const {
-  throw UsageError(
-      fmt::format("negative edges: node {} has edges to all {} nodes, expected one without; leave it out",
-                  node, topology_.nodes()));
+  throw UsageError(fmt::format(
+      "negative edges: node {} has edges to all {} nodes, expected a node without an edge; leave it out",
+      node, topology_.nodes()));
 }
 
 // All pairs wait. Each has its own random numbers.
