@@ -93,11 +93,11 @@ std::string key_of_section(const std::string& section, std::string_view value, b
 
 std::string answer_to(const std::string& key, std::string_view value, const std::string& where) {
   if (const std::string_view instead = instead_of(key, value); !instead.empty())
-    return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
+    return fmt::format("{}: '{}' is not a key here; instead: {}", where, key, instead);
   if (const std::string keys = keys_called(key); !keys.empty())
-    return fmt::format("{}: '{}' stands in a section: {}", where, key, keys);
+    return fmt::format("{}: '{}' belongs in a section: {}", where, key, keys);
   if (is_section(key))
-    return fmt::format("{}: '{}' is a section{}, expected its keys, as {}", where, key,
+    return fmt::format("{}: '{}' is a section{}, expected its keys, such as {}", where, key,
                        value.empty() ? "" : fmt::format(", found '{}'", value),
                        key_of_section(key, value, where.starts_with("-O")));
   return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key,
@@ -273,7 +273,7 @@ std::vector<std::string> as_names(const std::string& key, const Written& written
   }
   if (!names && written.text.starts_with('['))
     throw UsageError(
-        fmt::format("{}: {} is '{}', expected a list as [a, b]", written.where, key, written.text));
+        fmt::format("{}: {} is '{}', expected a list such as [a, b]", written.where, key, written.text));
   return names ? *names : std::vector<std::string>{written.text};
 }
 

@@ -192,14 +192,14 @@ std::string job_report_text(const Json& report) {
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),
                             processors["threads"].dump())
               : "not known";
-  text += fmt::format("; disk: {} read, {} written, {} page faults that waited\n",
+  text += fmt::format("; disk: {} read, {} written, {} page faults that had to wait\n",
                       format_bytes(processors["read_bytes"]), format_bytes(processors["written_bytes"]),
                       format_count(processors["major_faults"]));
   if (journal["rows"].is_object())
     text += fmt::format("rows of features: waited {} for the disk, {} for blocks\n",
                         format_seconds(journal["rows"]["waited_s"]),
                         format_seconds(journal["rows"]["stalled_s"]));
-  text += fmt::format("blocks run again alone: {}; times that memory got short: {}; interruptions: {}\n",
+  text += fmt::format("blocks run again alone: {}; times that memory was short: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
   text += fmt::format("next time: --budget {} --threads {}; sbatch --mem={}M --cpus-per-task={}",

@@ -97,7 +97,7 @@ int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t
       if (order.source[p] < begin || order.source[p] >= end)
         throw InputError(
             fmt::format("edge {} comes from node {}, and goes to graph {}, whose nodes are {} to {}; edges "
-                        "between graphs need an order that is not told of graphs",
+                        "between graphs need an order made without ptr",
                         order.edge[p], order.source[p], g - 1, begin, end - 1));
     if (count.add(end - begin)) piece_ptr[count.pieces()] = static_cast<int32_t>(end);
   }

@@ -82,12 +82,10 @@ class BatchStream::State {
       return maker_->make(number);
     } catch (const BudgetExceeded& refusal) {
       const int64_t live = memory_->live();
-      throw BudgetExceeded(
-          fmt::format(
-              "batch {} of {}: batches that were delivered and are still in use hold {} ({} bytes); let go "
-              "of them, or make batches smaller ({})",
-              number + 1, size(), format_bytes(live), live, maker_->limits()),
-          refusal);
+      throw BudgetExceeded(fmt::format("batch {} of {}: batches that were delivered and are still in use "
+                                       "hold {} ({} bytes); release them, or make batches smaller ({})",
+                                       number + 1, size(), format_bytes(live), live, maker_->limits()),
+                           refusal);
     }
   }
 

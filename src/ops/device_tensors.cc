@@ -38,7 +38,7 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
 void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
   const MutexLock lock(mutex_);
   if (region_ == nullptr)
-    throw Failure("the memory of the GPU could not be taken again; start another process");
+    throw Failure("the memory of the GPU could not be allocated again; start another process");
   if ((stream != last_stream_ || freed_on_other_) && wait_) wait_();
   last_stream_ = stream;
   freed_on_other_ = false;

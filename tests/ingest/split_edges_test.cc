@@ -158,7 +158,7 @@ TEST_F(SplitEdges, RefusesSharesRowsAndGraphsThatCannotBe) {
   EXPECT_THAT(error_text<InputError>([&] {
                 split_edges({.graph = folder_ / "split", .out = folder_ / "again"}, [](int64_t, int64_t) {});
               }),
-              HasSubstr("split already"));
+              HasSubstr("already split"));
 }
 
 TEST_F(SplitEdges, AHeldOutEdgeInTheGraphIsFoundByVerify) {

@@ -202,7 +202,7 @@ def test_an_attack_left_out_is_judged_apart(call, frames, tmp_path):
     assert splits["left out: fuzzing"]["graphs"] == 39 and splits["left out: fuzzing"]["attack_graphs"] > 0
     assert splits["validation"]["graphs"] == 14
     train(call, frames("whole"), tmp_path / "other", "split.leave_out=[fuzzing, gear]", code=2,
-          words=["'gear'", "there are: DoS, fuzzing"])
+          words=["'gear'", "known attacks: DoS, fuzzing"])
 
 
 def test_whole_recordings_validate(call, frames, tmp_path):

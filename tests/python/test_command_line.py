@@ -66,8 +66,8 @@ def test_usage_errors(plimsoll, tmp_path):
     ("training.max_epochs=many", ["many", "whole number"]),
     ("gat.dropout=1.5", ["1.5"]),
     ("training.safety_factor=0.6", ["--budget"]),
-    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, as gat.preset=large"]),
-    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, as gat.preset=..."]),
+    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, such as gat.preset=large"]),
+    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, such as gat.preset=..."]),
     ("training.precision=16-true", ["precision", "training.block"]),
 ])
 def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):

@@ -341,7 +341,7 @@ def test_sources_and_options_that_do_not_do(bin_dir, tmp_path):
     (tmp_path / "cut.tar").write_bytes(whole[:600])
     assert "the archive ends within a.swc" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
     (tmp_path / "cut.tar").write_bytes(whole[:20] + b"x" + whole[21:])
-    assert "byte 0: found a header whose checksum is another" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
+    assert "byte 0: found a header with a wrong checksum" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
 
 
 def test_labels_and_files_have_to_match_or_are_counted(bin_dir, ingest, tmp_path):
@@ -351,7 +351,7 @@ def test_labels_and_files_have_to_match_or_are_counted(bin_dir, ingest, tmp_path
     (tmp_path / "labels.tsv").write_text("label\tfile\nb\t0.swc\na\t1.swc\nb\tbroken.swc\na\tgone.swc\n")
     labels = ("--labels", tmp_path / "labels.tsv")
     assert "has no line for '2.swc'" in errors(bin_dir, tmp_path, tmp_path / "swc" / "2.swc", *labels)[1]
-    assert ("labels.tsv:3: found '1.swc', expected a file of the sources; 2 more lines are alike"
+    assert ("labels.tsv:3: found '1.swc', expected a file of the sources; 2 more lines are like this"
             in errors(bin_dir, tmp_path, tmp_path / "swc" / "0.swc", *labels)[1])
     made, summary = ingest(tmp_path / "swc", *labels, "--on-error", "skip")
     assert (summary["files"], summary["skipped_files"], summary["skipped_labels"]) == (2, 2, 1)

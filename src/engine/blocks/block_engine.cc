@@ -106,8 +106,8 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
       "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
-      "features are all finite, {} the greatest; look for damage with `plimsoll verify` if that is more than "
-      "the data has, else lower training.learning_rate; {}",
+      "features are all finite and at most {} in magnitude; look for damage with `plimsoll verify` if that "
+      "is more than the data should have, otherwise lower training.learning_rate; {}",
       index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest,
       kOtherRecipe));
 }
@@ -269,7 +269,7 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
   for (size_t block = 0, end = 0; block + 1 < begins.size(); block = end) {
     teacher_->clear();
     while (end + 1 < begins.size() && teacher_->add(from_to(end, end + 1))) ++end;
-    if (end == block) throw Failure("a block is larger than what its teacher has room for");
+    if (end == block) throw Failure("a block is larger than the buffer of its teacher");
     runner_.run(from_to(block, end), teaching_work(), execution_.teaching.get(), BlockRunner::Pass::first);
     teacher_->release();
     runner_.run(from_to(block, end), work, planner, BlockRunner::Pass::second);

@@ -19,7 +19,7 @@ void require_equal(const std::filesystem::path& path, const char* what, const st
                    const std::string& expected) {
   if (found == expected) return;
   throw InputError(fmt::format(
-      "{}: stale: it was computed from {} {}, and this run has {}; delete it, and --resume computes it again",
+      "{}: stale: it was computed from {} {}, but this run has {}; delete it, and --resume computes it again",
       path.string(), what, found, expected));
 }
 

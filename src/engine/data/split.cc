@@ -25,7 +25,7 @@ void require_both_sides(const TrainingSplit& split, const std::string& no_traini
 }
 
 constexpr const char* kNothingTrains =
-    "no split's name begins with 'train', its recordings are too short, or split.leave_out takes all";
+    "no split's name begins with 'train', its recordings are too short, or split.leave_out leaves out all";
 
 void append(GraphList& list, int64_t first, int64_t count) {
   for (int64_t g = first; g < first + count; ++g) list.push_back(g);
@@ -76,8 +76,8 @@ void require_attacks(const GraphSetTables& tables, const std::vector<std::string
   for (const std::string& name : leave_out)
     if (!known.contains(name))
       throw UsageError(fmt::format(
-          "split.leave_out names the attack '{}', of which there is no training recording; there are: {}",
-          name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+          "split.leave_out names the attack '{}', which has no training recording; known attacks: {}", name,
+          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 
 // Graphs of the training splits, or all graphs if there are no such splits.
@@ -228,10 +228,9 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
   for (size_t r = 0; r < recordings.size(); ++r)
     append(validating.contains(static_cast<int64_t>(r)) ? result.validation : result.training,
            recordings[r]->first_graph, recordings[r]->graphs);
-  require_both_sides(
-      result, kNothingTrains,
-      "a whole recording is held out where there are two of an attack, or two without one, and "
-      "there are not; set split.by: time");
+  require_both_sides(result, kNothingTrains,
+                     "a whole recording is held out only if there are two of an attack, or two without an "
+                     "attack, which is not the case; set split.by: time");
   return std::move(result);  // A structured binding is not moved implicitly.
 }
 
@@ -254,8 +253,9 @@ TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const Graph
     }
   for (GraphList* list : {&result.training, &result.validation, &result.test})
     std::sort(list->begin(), list->end());
-  require_both_sides(result, "split.validation and split.test take all",
-                     "there are too few for split.validation, as one of each label trains");
+  require_both_sides(
+      result, "split.validation and split.test use all",
+      "there are too few for split.validation, because one of each label is used for training");
   return result;
 }
 

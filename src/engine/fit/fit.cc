@@ -44,7 +44,8 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
   if (options.teacher.batches != nullptr)
     throw UsageError(
-        "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
+        "distillation.teacher_outputs: offload runs the teacher on the CPU; with --device cuda set it to "
+        "live");
   std::vector<const ParameterList*> models = {&options.objective->parameters()};
   if (options.teacher.live != nullptr) models.push_back(&options.teacher.live->parameters());
   return std::make_unique<DeviceRun>(*options.run.device, models, max_streams_of(options));
@@ -453,10 +454,10 @@ int64_t lanes_of(const TrainingSection& training, const ParameterList& parameter
 void require_ranks(int ranks, const MaxRanks& max) {
   if (ranks <= max.lanes && ranks <= max.blocks) return;
   if (max.lanes <= max.blocks)
-    throw UsageError(fmt::format(
-        "{} ranks, but training.lanes is {}: a rank takes whole lanes; set training.lanes to {} at least, "
-        "which changes the order of sums and so the weights, or give --ranks {}",
-        ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
+    throw UsageError(
+        fmt::format("{} ranks, but training.lanes is {}: a rank needs whole lanes; set training.lanes to at "
+                    "least {}, which changes the order of sums and so the weights, or give --ranks {}",
+                    ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
   throw UsageError(
       fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "
                   "training.batch_size or a smaller "

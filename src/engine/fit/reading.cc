@@ -34,9 +34,10 @@ Bottleneck bottleneck_of(const Reading& reading) {
 }
 
 const char* in_words(Bottleneck bottleneck) {
-  if (bottleneck == Bottleneck::compute) return "computing binds, not reading";
-  if (bottleneck == Bottleneck::disk) return "the disk binds: a larger budget keeps more rows in memory";
-  return "sampling and copying bind: --prefetch reads further ahead";
+  if (bottleneck == Bottleneck::compute) return "computing is the bottleneck, not reading";
+  if (bottleneck == Bottleneck::disk)
+    return "the disk is the bottleneck: a larger budget keeps more rows in memory";
+  return "sampling and copying are the bottleneck: --prefetch reads further ahead";
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ std::string reading_in_words(const Reading& reading) {
       fmt::format("rows of features: {} used, {:.1f} % from memory", format_count(rows_of(reading)),
                   100 * (1 - share(static_cast<double>(rows.misses), rows_used)));
   if (rows.misses > 0)
-    text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
+    text += fmt::format("; {} read, {:.2f} bytes per byte that was needed", format_bytes(rows.bytes_read),
                         share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));
   if (rows.bytes_written > 0)
     text += fmt::format(", {} of scratch written", format_bytes(rows.bytes_written));

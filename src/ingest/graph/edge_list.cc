@@ -31,7 +31,7 @@ class Numbers {
   uint64_t id(int64_t row, int64_t column, int64_t edge, const IdRules& rules) const {
     const int64_t value = array_.whole(row, column);
     const auto refused = [&](const std::string& expected) {
-      return InputError(fmt::format("{}: row {}: found {}, expected {}; mend the array", array_.path(), edge,
+      return InputError(fmt::format("{}: row {}: found {}, expected {}; fix the array", array_.path(), edge,
                                     value, expected));
     };
     if (value < 0) throw refused("a node ID from 0");
@@ -187,8 +187,8 @@ void EdgeList::open_text(const fs::path& path) {
   const auto give = [&](size_t column, int role) {
     if (std::exchange(text.role[column], role) >= 0)
       throw UsageError(
-          fmt::format("{}: column {} is named twice of source, target, weight and edge features; "
-                      "name each column once",
+          fmt::format("{}: column {} is named twice among source, target, weight and edge features; name "
+                      "each column once",
                       path.string(), column));
   };
   give(source, 0);
@@ -197,14 +197,17 @@ void EdgeList::open_text(const fs::path& path) {
   if (has_weight()) give(names.column(options_.weight, path), role++);
   for (const std::string& name : options_.features) give(names.column(name, path), role++);
   if (!texts_.empty() && texts_[0].matrix.has_value() != text.matrix.has_value())
-    throw UsageError(path.string() + ": MatrixMarket files and other texts cannot be one list; name either");
+    throw UsageError(
+        path.string() +
+        ": MatrixMarket files and other texts cannot be combined in one list; name files of one kind");
   texts_.push_back(std::move(text));
 }
 
 void EdgeList::name_features() {
   const bool array = options_.features.size() == 1 && names_array(options_.features[0]);
   if (!texts_.empty() && (array || names_array(options_.weight)))
-    throw UsageError("edges from text have their weights and features in columns of it, not in .npy files");
+    throw UsageError(
+        "edges from text have their weights and features in columns of the text, not in .npy files");
   if (arrays_.empty()) {
     for (const std::string& name : options_.features)
       feature_names_.add(is_number(name) ? "feature_" + std::to_string(feature_names_.size()) : name,
@@ -223,7 +226,7 @@ std::vector<int64_t> EdgeList::part_sizes() const {
   std::vector<int64_t> sizes;
   for (const EdgeText& text : texts_) {
     if (!fs::is_regular_file(text.path))
-      throw InputError(text.path.string() + ": is no file, whose size --shard has to know");
+      throw InputError(text.path.string() + ": is not a regular file; --shard needs its size");
     sizes.push_back(static_cast<int64_t>(fs::file_size(text.path)));
   }
   for (const auto& paths : arrays_) sizes.push_back(ArrayPair(paths, options_.layout).edges);
@@ -319,8 +322,8 @@ void EdgeList::read_arrays(const IdRules& rules,
   };
   if (has_weight()) {
     if (weights.shape().size() > 2 || weights.columns() != 1)
-      throw InputError(fmt::format("{}: has the shape {}, expected [E], a weight for each edge",
-                                   options_.weight, Json(weights.shape()).dump()));
+      throw InputError(fmt::format("{}: has the shape {}, expected [E], one weight per edge", options_.weight,
+                                   Json(weights.shape()).dump()));
     require_rows(weights);
   }
   if (!options_.features.empty()) require_rows(features);
@@ -330,7 +333,7 @@ void EdgeList::read_arrays(const IdRules& rules,
     array.copy_row(row, values);
     for (const float value : values)
       if (!std::isfinite(value))
-        throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; mend the array",
+        throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; fix the array",
                                      array.path(), row, value));
   };
   EdgeBatch batch;

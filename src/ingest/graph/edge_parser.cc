@@ -180,7 +180,7 @@ class Pieces {
     const bool last = got < space;
     const size_t newline = held.rfind('\n');
     if (!last && newline == std::string_view::npos)
-      throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",
+      throw InputError(fmt::format("{}: a line is longer than {} bytes: this is not a list of edges",
                                    texts_[piece.text].path.string(), kTextPiece));
     piece.bytes = last ? held.size() : newline + 1;
     if (before_rows_) before_rows_ = !has_row(held.substr(0, piece.bytes));
@@ -277,7 +277,7 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
               fmt::format("{}:{}:{}", texts[text].path.string(), lines + error->line, error->column),
               error->found};
         if (const auto& error = piece.parsed.error)
-          throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; mend the line or leave it out",
+          throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; fix the line or leave it out",
                                        texts[text].path.string(), lines + error->line, error->column,
                                        error->found, error->expected));
         lines += piece.parsed.lines;

@@ -24,7 +24,7 @@ std::string identity_of(const std::vector<fs::path>& files) {
   Hasher all;
   for (const fs::path& path : files) {
     if (!fs::is_regular_file(path))
-      throw InputError(path.string() + ": is no file, whose size --shard has to know");
+      throw InputError(path.string() + ": is not a regular file; --shard needs its size");
     const std::string text = json_text(Json{path.filename().string(), fs::file_size(path)});
     all.add(text.data(), text.size());
   }

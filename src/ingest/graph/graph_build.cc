@@ -113,7 +113,7 @@ void GraphBuild::scan_table() {
   if (!table_.has_ids()) {
     if (table_.exists() && !dense_)
       throw UsageError(
-          "arrays of nodes say nothing of their IDs, which are not 0 .. V-1; give --nodes with them");
+          "arrays of nodes do not contain their IDs, which are not 0 .. V-1; give --nodes in addition");
     table_.scan([](std::string_view, const LineReader&) {});
     return;
   }
@@ -248,7 +248,7 @@ void GraphBuild::index_ids() {
     index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
   }
   if (index_->nodes() > kMaxNodes)
-    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMaxNodes));
+    throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxNodes));
 }
 
 // Numbers texts in byte order and writes them as the table of names.
@@ -381,7 +381,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
     rules_.nodes = fmt::format(" that {} has", table_.path());
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
     throw InputError(fmt::format(
-        "{}: has no row for a node that the edges named, which were changed since then; make them, "
+        "{}: has no row for a node that occurs in the edges, which were changed in the meantime; make them, "
         "or their shards, again",
         table_.path()));
   }

@@ -169,7 +169,7 @@ void NodeTable::open_labels() {
   text_labels_ = !names_array(path);
   if (text_labels_) {
     if (const size_t columns = TextRows(path).columns(); columns != 1)
-      throw InputError(fmt::format("{}: has {} fields a line, expected one, a label for each node",
+      throw InputError(fmt::format("{}: has {} fields per line, expected one, a label for each node",
                                    path.string(), columns));
     return;
   }
@@ -376,7 +376,7 @@ void NodeTable::read_array_row(int64_t r, Row& row) const {
         std::find_if(row.x.begin(), row.x.end(), [](float value) { return !std::isfinite(value); });
     if (odd != row.x.end())
       throw InputError(fmt::format(
-          "{}: row {}, column {}: found {}, expected a finite number of single precision; mend the "
+          "{}: row {}, column {}: found {}, expected a finite number of single precision; fix the "
           "array{}",
           options_.feature_array.string(), r, odd - row.x.begin(), *odd,
           std::isnan(*odd) ? ", or give --missing NUMBER" : ""));

@@ -26,7 +26,7 @@ class SwcForest {
     if (!std::ranges::is_sorted(order_, {}, id_of)) std::ranges::stable_sort(order_, {}, id_of);
     for (size_t p = 1; p < order_.size(); ++p)
       if (point(p).id == point(p - 1).id)
-        refuse(point(p), fmt::format("an id of its own: line {} has it already", point(p - 1).line));
+        refuse(point(p), fmt::format("a unique id: line {} already has it", point(p - 1).line));
     find_parents();
     find_children();
     find_trees();

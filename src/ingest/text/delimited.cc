@@ -76,8 +76,7 @@ Delimited Delimited::open(const std::filesystem::path& path, Comments comments) 
   Delimited result;
   std::string_view line;
   if (!lines.next_row(line, comments))
-    throw InputError(
-        fmt::format("{}: found no line but comments, expected a table; fetch it again", path.string()));
+    throw InputError(fmt::format("{}: found only comments, expected a table; fetch it again", path.string()));
   const Charge copied(Tag::ingest, static_cast<int64_t>(line.size()));
   const std::string first(line);
   const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
@@ -99,8 +98,9 @@ size_t Delimited::column(const std::string& name, const std::filesystem::path& p
   throw UsageError(
       header ? fmt::format("{}: has no column '{}'; its columns are {}", path.string(), name,
                            fmt::join(columns, ", "))
-             : fmt::format("{}: has no column '{}'; its {} columns have no names, number them from 0",
-                           path.string(), name, columns.size()));
+             : fmt::format(
+                   "{}: has no column '{}'; its {} columns have no names; refer to them by numbers from 0",
+                   path.string(), name, columns.size()));
 }
 
 std::string_view cut_field(std::string_view& rest, char separator) {

@@ -26,8 +26,8 @@ int64_t check_order(const Tensor& x, const Tensor& order, int64_t targets) {
               order.device() == x.device(),
           "order i32 on x's device", order);
   const int64_t edges = edges_of_order(order.numel(), targets);
-  require(edges >= 0 && order.numel() == edge_order_size(targets, edges), "an order of so many targets",
-          order);
+  require(edges >= 0 && order.numel() == edge_order_size(targets, edges),
+          "an order with this number of targets", order);
   return edges;
 }
 

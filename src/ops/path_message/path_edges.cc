@@ -52,8 +52,8 @@ void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* tar
       int64_t more;
       if (__builtin_mul_overflow(in[j], out, &more) || __builtin_add_overflow(walks, more, &walks))
         throw InputError(
-            fmt::format("paths: {} edges have 2^63 walks of three edges or more, expected fewer; take fewer "
-                        "neighbours a node or spanning trees",
+            fmt::format("paths: {} edges have 2^63 walks of three edges or more, expected fewer; use fewer "
+                        "neighbours per node, or spanning trees",
                         row_begin[nodes]));
     }
 }

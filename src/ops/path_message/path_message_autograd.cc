@@ -145,7 +145,7 @@ class PathMessageFunction : public torch::autograd::Function<PathMessageFunction
 };
 
 Tensor forward_autograd(PLIMSOLL_PATH_PARAMETERS) {
-  if (pos.requires_grad()) throw UsageError("path_message: pos is data and takes no gradient; detach it");
+  if (pos.requires_grad()) throw UsageError("path_message: pos is data and has no gradient; detach it");
   const auto needs_gradient = [](const Tensor& tensor) { return tensor.requires_grad(); };
   if (at::GradMode::is_enabled() &&
       (x.requires_grad() || std::any_of(weights.begin(), weights.end(), needs_gradient)))

@@ -60,8 +60,8 @@ void report_left_out(const GraphSetTables& tables, EvaluatedGraphs& evaluated) {
     const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
     if (left_out == 0) continue;
     evaluated.left_out[list.name] = left_out;
-    evaluated.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
-                                   format_count(left_out));
+    evaluated.notes += fmt::format("{}: left out {} graphs that were used to train or validate the model\n",
+                                   list.name, format_count(left_out));
   }
 }
 
@@ -96,13 +96,14 @@ EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const Grap
   if (is_the_data) return evaluated;
   if (model.contents.empty())
     evaluated.notes =
-        "the model's file does not say which graphs trained it; those that are in this data are evaluated, "
+        "the model's file does not say which graphs it was trained on; those that are in this data are "
+        "evaluated, "
         "too\n";
   leave_out_seen(data.source(), model.contents, evaluated);
   report_left_out(tables, evaluated);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
   if (lists.empty() && !evaluated.left_out.empty())
-    throw InputError("nothing to evaluate: all graphs of this data trained or validated the model");
+    throw InputError("nothing to evaluate: all graphs of this data were used to train or validate the model");
   return evaluated;
 }
 

@@ -50,7 +50,7 @@ std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
        FileSystem::disk().exists(model_of_stage(asked, seed, RunFolder::kScratch)); ++seed)
     seeds.push_back(seed);
   if (seeds.empty())
-    throw InputError(fmt::format("{}: its stages are not all done; go on with `plimsoll train --resume`",
+    throw InputError(fmt::format("{}: its stages are not all done; continue with `plimsoll train --resume`",
                                  asked.folder.root.string()));
   return seeds;
 }
@@ -257,10 +257,11 @@ class TreeEvaluation {
     report.paragraph(
         "Growth is the earth mover's distance, in bins, between the distances to a node's children and what "
         "the "
-        "pretrained model says; parent edge is that of the guess that they are as far as the parent is.");
+        "pretrained model predicts; parent edge is that of the guess that they are as far away as the "
+        "parent.");
     add_table(report, growth_columns(), growth_rows());
     const NamedGraphList& list = lists_[drawn_list()];
-    report.section(fmt::format("Trees of {}, and what the fine-tuned model says", list.name));
+    report.section(fmt::format("Trees of {}, and the predictions of the fine-tuned model", list.name));
     report.figures(tree_figures(gnn_.data.source(), shapes_,
                                 {list.graphs, drawn_, class_names(asked_.data, gnn_.model.model->classes())},
                                 kMaxDrawn));

@@ -22,7 +22,7 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
   keep(split.test, kept.test);
   if (kept.training.empty() || kept.validation.empty())
     throw InputError(
-        "no tree that trains, or none that validates, has a class; give `plimsoll ingest swc` --labels, or "
+        "no training tree, or no validation tree, has a class; give `plimsoll ingest swc` --labels, or "
         "set task: tree_pretraining, which needs none");
   return kept;
 }

@@ -61,7 +61,7 @@ class TreePretrainingTask final : public Task {
 
   int64_t predict(const PredictionRequest& request) const override {
     throw UsageError(fmt::format(
-        "{}: task tree_pretraining says nothing of new trees; train another task from its weights "
+        "{}: task tree_pretraining makes no predictions for new trees; train another task from its weights "
         "with init_from (docs/gtssl.md)",
         request.folder.root.string()));
   }
