@@ -31,7 +31,7 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// Pages of this process: its address space, and its data with stacks (proc(5), statm).
+// Pages of this process: its address space, and its data including stacks (proc(5), statm).
 struct Pages {
   int64_t all = 0;
   int64_t data = 0;
@@ -44,7 +44,7 @@ Pages pages_held() {
   return pages;
 }
 
-// Names all limits in force, memory first. The system does not say which one applied, and processes are
+// Returns all limits in force, memory first. The system does not say which one applied, and processes are
 // limited everywhere.
 std::string limits_in_force() {
   const int64_t page = sysconf(_SC_PAGESIZE);

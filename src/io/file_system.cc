@@ -48,7 +48,7 @@ Failure file_failure(const std::string& what, const fs::path& path) {
 
 void sync_folder(const fs::path& folder, FileSystem& files) {
   const fs::path name = folder.empty() ? fs::path(".") : folder;
-  // EINVAL: this file system cannot sync folders and makes names durable in its own time.
+  // EINVAL: this file system cannot sync folders and makes names durable at a time of its choice.
   if (files.sync_folder(name) != 0 && errno != EINVAL) throw file_failure("cannot sync folder", name);
 }
 
@@ -62,7 +62,7 @@ std::vector<fs::path> make_folders(const fs::path& folder, FileSystem& files) {
       if (files.make_folder(name) == 0) {
         made.push_back(name);
         sync_folder(folder_of(name), files);
-      } else if (errno != EEXIST) {  // Another process may have been quicker.
+      } else if (errno != EEXIST) {  // Another process may have been faster.
         throw file_failure("cannot make folder", name);
       }
     }

@@ -30,7 +30,7 @@ class GzipStream : public InputStream {
         held_ = {in_.data(), source_.read(in_.data(), in_.size())};
         if (held_.empty()) {
           if (member_ended_) break;
-          // zlib may still hold some of the text.
+          // zlib may still hold part of the text.
           const size_t rest = inflater_.run({}, {data + filled, bytes - filled}).given;
           filled += rest;
           if (rest > 0) continue;
@@ -63,7 +63,7 @@ class GzipStream : public InputStream {
  private:
   SourceReader source_;
   Vector<char, Tag::ingest> in_;
-  std::span<const char> held_;  // The part of the input that is not inflated yet.
+  std::span<const char> held_;  // The part of the input that has not been inflated yet.
   Inflater inflater_{Inflater::Wrapper::gzip};
   bool member_ended_ = false;
   AtCut at_cut_;

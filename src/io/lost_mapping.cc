@@ -39,7 +39,7 @@ void on_lost_page(int, siginfo_t* info, void*) {
     path = name;
     found = true;
   }
-  if (!found && info->si_code != BUS_ADRERR) {  // Not a page of a file: behave as without this handler.
+  if (!found && info->si_code != BUS_ADRERR) {  // Not a page of a file: behave as if there were no handler.
     std::signal(SIGBUS, SIG_DFL);
     return;
   }

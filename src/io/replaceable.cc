@@ -35,7 +35,7 @@ std::string_view kind_of_manifest(const fs::path& path, std::array<char, 256>& h
   return kind_in({head.data(), file.read(head.data(), head.size())});
 }
 
-// Files that systems leave in folders.
+// Returns whether operating systems leave files with this name in folders.
 bool is_left_by_system(const std::string& name) {
   return name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini" || name.starts_with(".nfs");
 }

@@ -11,8 +11,8 @@ namespace plimsoll {
 namespace {
 
 // Minimum bytes that a limit must leave for the kernel's other memory and for growth between two looks: a
-// 32nd, at least 16 MiB, and at most 28 MiB. Twice that is less than the 64 MiB that a default budget leaves,
-// so a run does not alarm itself.
+// 32nd, at least 16 MiB, and at most 28 MiB. Twice this is less than the 64 MiB that a default budget leaves,
+// so a run does not trigger an alarm itself.
 int64_t bound_of(int64_t limit) {
   return std::clamp<int64_t>(limit / 32, 16 * kMiB, 28 * kMiB);
 }
@@ -39,7 +39,7 @@ std::optional<std::string> PressureSigns::Look::short_of(int64_t more) const {
 
 PressureSigns::PressureSigns(const std::string& root)
     : root_(root), group_stalls_(pressure_file(root)), system_stalls_(root + "/proc/pressure/memory") {
-  look({});  // Stores the counters' initial values.
+  look({});  // Stores the initial values of the counters.
 }
 
 PressureSigns::Look PressureSigns::look(PsiMonitor::Time now) {
@@ -71,7 +71,7 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const bool max = event(events, "max");
   const bool oom = event(events, "oom");
   const bool killed = event("memory.oom_control", "oom_kill");
-  // Anonymous memory returns from swap, so more than page cache is short of memory.
+  // Anonymous memory is read back from swap, so not only page cache is short of memory.
   const bool swapped = event("memory.stat", "workingset_refault_anon") && stalled;
 
   auto limit = group.limit();

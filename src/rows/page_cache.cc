@@ -19,7 +19,7 @@ constexpr int64_t kMaxPlaces = 64 * 1024;  // Maximum places looked up before mi
 constexpr int64_t kMaxMissed = 16 * 1024;  // Maximum pages read together.
 constexpr int64_t kMinBufferBytes = 4096;
 constexpr int64_t kMaxBufferBytes = 1024 * 1024;
-// A call wants pages from all over the file, many of them close together, and a read costs more than the
+// A call needs pages from all over the file, many of them close together, and a read costs more than the
 // bytes between two pages. Measured: bench/results/sampling.md.
 constexpr int64_t kLongestRead = 32 * 1024;
 constexpr int64_t kLongestSkip = 8 * 1024;
@@ -52,7 +52,7 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
-// Small columns get small buffers: larger ones would take more memory than the pages they save.
+// Small columns get small buffers: larger ones would need more memory than the pages they save.
 int64_t share_of(const NumberLayout& layout, int64_t share, int64_t min, int64_t max) {
   return std::clamp(layout.count * layout.number_bytes / share, min, max);
 }

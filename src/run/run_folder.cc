@@ -25,7 +25,8 @@ std::vector<fs::path> in(const fs::path& folder, const char* begin, FileSystem& 
 
 constexpr const char* kUnfinishedManifest = ".manifest.json.tmp";
 
-// Ignores the files of a process that was killed before it wrote the first file of a run.
+// Returns whether the folder contains nothing but files of a process that was killed before it wrote the
+// first file of a run.
 bool holds_nothing_yet(const fs::path& root, FileSystem& files) {
   const auto names = files.names_in(root);
   return names && std::ranges::all_of(*names, [](const std::string& name) {
@@ -92,7 +93,7 @@ void NewRun::refuse_existing_run() const {
 }
 
 // Exchanges the names in one step, so that no other trainer finds the name free. Returns false if the file
-// system cannot.
+// system cannot exchange names.
 bool NewRun::exchange_for_new() {
   const fs::path made =
       make_beside(root_, "old", [&](const fs::path& name) { return files_.make_folder(name); });

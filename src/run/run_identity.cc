@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first undamaged checkpoint says what the run was made from. The longest list of roundings is the run's,
-// because finished stages have shorter ones.
+// The first undamaged checkpoint identifies what the run was made from. The longest list of roundings is that
+// of the run, because finished stages have shorter ones.
 EarlierRun read_checkpoints(const RunFolder& folder) {
   EarlierRun earlier;
   for (const fs::path& checkpoint : checkpoints_of(folder)) {

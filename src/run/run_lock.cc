@@ -55,7 +55,7 @@ RunLock::~RunLock() {
 
 // Returns false if the file has lost its name, because another trainer ended.
 bool RunLock::lock(File& file) const {
-  constexpr int kLooks = 10;  // A process that only asks for the holder keeps the lock for a moment.
+  constexpr int kLooks = 10;  // A process that only looks for the holder keeps the lock for a moment.
   for (int looks = 1; file.lock() != 0; ++looks) {
     if (errno == ESTALE) return false;
     if (errno != EWOULDBLOCK) {

@@ -32,13 +32,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A stage alone continues the existing run, unless that is to be replaced.
+// A stage that is run alone continues the existing run, unless the run is to be replaced.
 bool continues_run(const RunRequest& request) {
   const bool asked = request.resume || (!request.stages.empty() && !request.force);
   return asked && holds_a_run({request.folder});
 }
 
-// A run that was made under earlier rules continues under them.
+// A run that was made under earlier rules continues under these rules.
 Recipe under_its_rules(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   const RunFolder folder{request.folder};
@@ -92,10 +92,10 @@ std::vector<SeededStage> stages_of(const RunRequest& request, const Training& tr
   return stages;
 }
 
-// Checks whether every stage fits before the first one trains. Plans without data leave nothing in the
-// process, memory that stages at their smallest budget would lack, but overestimate the BLAS buffers. If they
-// do not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors
-// of processes differ, each stage decides when it starts.
+// Checks whether every stage fits before the first one trains. Plans without data leave no memory in the
+// process that stages at their smallest budget would lack, but they overestimate the BLAS buffers. If they do
+// not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors of
+// processes differ, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run) {
   if (stages.size() < 2 || run.memory.budget == 0) return;
   const auto of_other_seed = std::ranges::find_if(
@@ -167,7 +167,7 @@ class TrainRun final : private FitObserver {
     refuse_at_once(stages_, request_.stage_options());
   }
 
-  // Makes the folder, or takes that of an earlier run, and writes the first files. The manifest comes first,
+  // Makes the folder, or uses that of an earlier run, and writes the first files. The manifest comes first,
   // because it marks the folder as a run.
   void claim() {
     facts_.roundings = Json::array({rounding_here()});
@@ -291,7 +291,7 @@ TrainedRun train_run(const RunRequest& asked) {
     return run.emplace(request, reads).run();
   } catch (const BudgetExceeded& refusal) {
     if ((run && run->has_started()) || !explains) throw;
-    run.reset();  // Its data would count for the plan.
+    run.reset();  // Its data would count in the plan.
     request.observer->release();
     refuse(&refusal);
     throw;

@@ -120,7 +120,7 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
 }
 
 void DataSetWriter::publish(Json manifest, int format_version) {
-  Json columns = manifest.value("columns", Json::object());  // Files that the caller made.
+  Json columns = manifest.value("columns", Json::object());  // Entries for files that the caller made.
   for (Column& column : columns_) {
     if (column.writer) finish(column);
     columns[column.name] = std::move(column.entry);

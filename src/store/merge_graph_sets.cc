@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Errors: InputError that names both sets if a column has different widths in them, or exists in one only.
+// Throws InputError that names both sets if a column has different widths in them, or exists in only one.
 void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
   const auto require = [&](const char* what, int64_t expected, int64_t found) {
     if (found != expected)

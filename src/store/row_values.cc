@@ -12,7 +12,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kWidenedAtOnce = 512;  // Numbers copied away before they are widened in their own place.
+constexpr size_t kWidenedAtOnce = 512;  // Number of values that are copied away before they are widened in
+                                        // place.
 
 }  // namespace
 

@@ -19,8 +19,8 @@ constexpr int kMaxEvents = 1000;
 constexpr size_t kMaxShown = 200;  // Maximum characters of a name in an error.
 // Headers of models of usual size are part of the slack of a plan.
 constexpr int64_t kUsualHeld = 64 << 10;
-// Bytes held while a header is parsed, per byte of its length: a growing text takes twice its size plus its
-// size before; the parsed value takes one; the result takes one.
+// Bytes held while a header is parsed, per byte of its length: a growing text needs twice its size plus its
+// previous size; the parsed value needs one; the result needs one.
 constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -90,7 +90,7 @@ InputError unusable(const std::string& path, const std::string& what) {
 
 constexpr int64_t kNodeBytes = 240;  // Bytes of an entry in a map, with the overhead of malloc.
 
-// Both functions return the bytes that the entries take.
+// Both functions return the bytes that their entries need.
 int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string& path,
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
@@ -189,7 +189,7 @@ void SafetensorsView::charge(int64_t bytes) {
   if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());
 }
 
-// The format demands it: tensors that share data would take more memory when each gets a copy.
+// The format requires this: tensors that share data would need more memory when each gets a copy.
 void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
   std::vector<const std::pair<const std::string, TensorSpan>*> in_order;
   const Charge charge(

@@ -33,7 +33,7 @@ void require_rows(const DataSetView& set, const std::string& column, int64_t row
     throw damaged_types(set, fmt::format("has {} rows of '{}', expected {}", shape.rows(), column, rows));
 }
 
-// Checks that the columns which a column of a node type names are there, with a row for each node.
+// Checks that the columns named by a column of a node type exist, with one row per node.
 void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");

@@ -301,8 +301,8 @@ def test_resampled_points_lie_on_the_branches(ingest, tmp_path):
 GOOD = "1 1 0 0 0 1 -1\n"
 BAD = {
     "a missing parent": (GOOD + "2 3 1 0 0 1 7\n", ":2: found point 2 with parent 7, expected a parent that is in the file"),
-    "an id twice": (GOOD + "3 3 1 0 0 1 1\n\n3 3 1 0 0 1 1\n", ":4: found point 3 with parent 1, expected an id of its own: "
-                    "line 2 has it already"),
+    "an id twice": (GOOD + "3 3 1 0 0 1 1\n\n3 3 1 0 0 1 1\n", ":4: found point 3 with parent 1, expected a unique id: "
+                    "line 2 already has it"),
     "its own parent": (GOOD + "2 3 1 0 0 1 2\n", ":2: found point 2 with parent 2, expected a tree: the point is on a cycle of 1"),
     "a cycle": (GOOD + "5 3 0 0 0 1 4\n2 3 1 0 0 1 4\n3 3 1 0 0 1 2\n4 3 1 0 0 1 3\n", ":3: found point 2 with parent 4, "
                 "expected a tree: the point is on a cycle of 3 points"),

@@ -34,7 +34,8 @@ void GraphBlock::clear() {
 
 namespace {
 
-// Frees the old memory first: reserve() would keep it until the new is filled, but there is nothing to copy.
+// Frees the old memory first: reserve() would keep it until the new memory is filled, but there is nothing to
+// copy.
 template <typename V>
 void make_room_in(V& values, int64_t count) {
   if (values.capacity() < static_cast<size_t>(count)) V().swap(values);

@@ -50,7 +50,7 @@ FeatureSelection::FeatureSelection(std::unique_ptr<BlockSource> source,
   if (nodes_.count() == 0) throw UsageError("data.without removes all node features; leave at least one");
 }
 
-// Works in place: a value never moves behind one that is still to be read.
+// Works in place: a value is never written to a position that has not been read yet.
 void KeptColumns::keep(Vector<float, Tag::blocks>& rows) const {
   if (kept_.size() == width_ && !without_id_) return;
   const size_t count = width_ == 0 ? 0 : rows.size() / width_;

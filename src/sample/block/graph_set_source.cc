@@ -38,7 +38,7 @@ struct Rows {
   }
 };
 
-// Returns nothing if the pointers of a damaged set are not a valid range. They may then be any numbers, so
+// Returns nullopt if the pointers of a damaged set are not a valid range. They may then be any numbers, so
 // their difference must not be computed.
 std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph) {
   const int64_t first = pointers[graph];
@@ -51,7 +51,7 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
     : view_(folder), asked_(asked) {
-  // Such nodes take no byte of a file, so nothing bounds their number.
+  // Such nodes use no byte of a file, so nothing bounds their number.
   if (node_features() == 0 && graphs() > 0)
     throw InputError(fmt::format(
         "{}: its nodes have no features, but a model needs at least one; make the set with some, such "

@@ -18,14 +18,14 @@ namespace {
 // Lists are read in the order of 2^kPartBits parts of the file.
 constexpr int kPartBits = 12;
 // Bytes per walk: two columns of 4 bytes; for biased walks two more, and one of numbers. Bytes per walk that
-// is read with others; its list may have to be searched number by number.
+// is read together with others; its list may have to be searched number by number.
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
-// Beyond these limits a chance is practically 0, and finally not a number.
+// Beyond these limits a chance is practically 0, and eventually not a number.
 constexpr double kMinBias = 1e-9;
 constexpr double kMaxBias = 1e9;
-// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles one
+// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles, one
 // draw in p and q is accepted. With p or q beyond 100 or 1/100, 64 draws are enough if a short list decides.
 constexpr uint32_t kMaxNumbers = 1 << 12;
 constexpr uint32_t kFewNumbers = 3 << 6;
@@ -120,7 +120,7 @@ void RandomWalks<T>::step() {
     in_parts(waiting_, kTogether, [&](Part walks) { draw(walks, biased); });
     sort(asked_, before_);
     in_parts(asked_, kTogether, [&](Part walks) { look_up(walks); });
-    if (again_.empty()) break;  // This keeps the memory of waiting_.
+    if (again_.empty()) break;  // Swapping would lose the memory of waiting_.
     std::swap(waiting_, again_);
   }
   ++step_;
@@ -185,7 +185,7 @@ Draws RandomWalks<T>::numbers_of(size_t walk) const {
           static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_)};
 }
 
-// Takes the first draw that is not rejected, has it looked up, or lets the walk draw again.
+// Accepts the first draw that is not rejected, has it looked up, or makes the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   const auto [min, max] = std::minmax(chances_.near, chances_.far);

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// A split's graphs, without those of recordings whose content trained.
+// Returns a split's graphs, without those of recordings whose content was used for training.
 GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
                     const std::vector<std::string>& trained) {
   std::vector<GraphRange> copies;
@@ -30,8 +30,8 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
   return graphs;
 }
 
-// The split of the data that trained the model; nullopt for other data, and for the same graphs under other
-// splits.
+// Returns the split of the data that the model was trained on; nullopt for other data, and for the same
+// graphs under other splits.
 std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
                                                 const Recipe& recipe, const GnnModel& model) {
   if (model.trained_on != data.identity_hash()) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::s
     TrainingSplit split = split_for(recipe, data, shapes);
     if (model.contents.is_of(split)) return split;
   } catch (const InputError&) {
-    // Splits that cannot train are not those that trained.
+    // Splits that cannot be used for training are not those that the model was trained on.
     if (model.contents.split.empty()) throw;
   }
   return std::nullopt;

@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-// Trains a model of paths to predict how trees grow, without labels; another task starts from its weights by
-// init_from.
+// Trains a model of paths to predict how trees grow, without labels; another task starts from its weights
+// with init_from.
 class TreePretrainingTask final : public Task {
  public:
   std::unique_ptr<Training> open(RunRequest request) const override {
