@@ -49,7 +49,7 @@ class Signal {
   bool set_ PLIMSOLL_GUARDED_BY(mutex_) = false;
 };
 
-// The exception of the first piece of a stream's work that failed.
+// The exception of the first work of a stream that failed.
 class FirstFailure {
  public:
   void set(std::exception_ptr error) {
@@ -122,7 +122,7 @@ class Core {
     return memory;
   }
   bool refuses() const { return options.refuses && options.refuses(); }
-  // Runs the next piece of work of a stream. Once one has failed, all others fail, as on a GPU.
+  // Runs the next work of a stream. Once one has failed, all others fail, as on a GPU.
   void work(const std::function<void()>& piece) {
     if (!failed_ && options.fails && options.fails()) failed_ = true;
     if (failed_) throw Failure("the stand-in of a device failed, as it was told to");
@@ -392,7 +392,7 @@ class HostStream final : public DeviceStream {
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
 
-  // Adds work on memory, which is not run once a piece of work has failed.
+  // Adds work on memory, which is not run once earlier work has failed.
   void add(std::function<void()> work) {
     add_always([this, work = std::move(work)] {
       if (failed_->is_set()) return;

@@ -53,7 +53,7 @@ JournalSums sums_of(const fs::path& run) {
   return sums;
 }
 
-// Returns peaks by tag over all starts, and those of the plan of the stage that needs most.
+// Returns peaks by tag over all starts, and those of the plan of the stage that needs most memory.
 Json memory_of(const Json& manifest) {
   std::map<std::string, int64_t> by_tag;
   int64_t ledger = 0, anonymous = 0, floor = 0;
@@ -105,7 +105,7 @@ Json processors_of(const Json& manifest) {
 }
 
 // Returns what the next job of this kind needs: the planned peak or, if larger, the smallest budget; as many
-// processors as were busy; the time it took.
+// processors as were busy; and the same time.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMinute = 60;
 constexpr int64_t kShortest = 3;  // Minutes.
-// Time before the limit at which SLURM signals the job. It may do so up to a minute earlier.
+// Time before the limit at which SLURM signals the job. The signal may arrive up to a minute earlier.
 constexpr int64_t kSecondsToStop = 60;
 
 std::string clock(int64_t minutes) {
@@ -63,7 +63,7 @@ std::string reasons(const SlurmJob& job) {
 
 // The shell runs a trap only when its foreground command has ended, so long commands run in the background
 // and the first signal is passed on to them. A second signal would end the program before its checkpoint; its
-// trap may run within the trap of the first.
+// trap may run inside the trap of the first signal.
 constexpr const char* kSignals = R"(
 asked= early= child=
 pass_on() {

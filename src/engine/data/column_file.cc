@@ -53,7 +53,7 @@ std::optional<NpyView> ColumnFile::open(const ColumnKey& key) const {
 
 void ColumnFile::write(const ColumnKey& key, int64_t width, const Fill& fill) const {
   FileSystem& files = FileSystem::disk();
-  // A column without its key does not count: the key is removed first and written last.
+  // A column without its key is ignored: the key is removed first and written last.
   if (files.exists(key_path()) && files.remove_file(key_path()) != 0)
     throw file_failure("cannot replace", key_path());
   const std::filesystem::path partial = path_.parent_path() / fmt::format(".{}", path_.filename().string());

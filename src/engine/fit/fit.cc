@@ -55,8 +55,8 @@ bool has_loss_scale(const Recipe& recipe) {
   return recipe.training.precision == Precision::fp16_mixed;
 }
 
-// The options with an objective of the recipe's training.precision. Errors: UsageError for a precision that
-// the CPU does not support.
+// The options, with an objective that has the precision training.precision. Errors: UsageError for a
+// precision that the CPU does not support.
 class Precise {
  public:
   explicit Precise(const FitOptions& given) : options_(given) {
@@ -78,7 +78,7 @@ class Precise {
   std::optional<MixedPrecision> mixed_;
 };
 
-// One run of fit(): its state, and its steps in the order in which they happen.
+// One run of fit(): its state, and its steps in the order in which they are executed.
 class Fit {
  public:
   explicit Fit(const FitOptions& options)
@@ -115,7 +115,7 @@ class Fit {
         save_checkpoint();
       }
     } catch (const Interrupted& reason) {
-      save_checkpoint();  // Weights and state are those after the last whole step.
+      save_checkpoint();  // Weights and state are those after the last complete step.
       interrupt(reason);
     } catch (const DeviceRegionFull& error) {
       save_checkpoint();
@@ -166,7 +166,7 @@ class Fit {
 
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
 
-  // The optimizer's state for a checkpoint, if this process has only a slice of it.
+  // Returns the optimizer's state for a checkpoint, if this process has only a slice of it.
   WholeState whole_state() {
     return {*options_.run.exchange,
             engine_.ranks()->slices(),
@@ -220,14 +220,14 @@ class Fit {
     if (auto found = checkpoints_.load(into, damaged_)) take(std::move(*found));
   }
 
-  // The memory reserved for epochs stays.
+  // The memory reserved for epochs is kept.
   void take(Position found) {
     position_.epochs.assign(found.epochs.begin(), found.epochs.end());
     std::swap(position_.epochs, found.epochs);
     position_ = std::move(found);
   }
 
-  // Rank 0 reads the checkpoint and sends it to the others.
+  // Rank 0 reads the checkpoint and sends it to the other ranks.
   void load_on_all_ranks() {
     Exchange& exchange = *options_.run.exchange;
     WholeState optimizer = whole_state();
@@ -447,7 +447,7 @@ class Fit {
 int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters) {
   constexpr int64_t kFewParameters = 4'000'000;
   if (training.lanes != LaneCount::automatic)
-    return parse_number<int64_t>(word_of(training.lanes)).value();  // The other words are numbers.
+    return parse_number<int64_t>(word_of(training.lanes)).value();  // The remaining words are numbers.
   return parameters.count() <= kFewParameters ? 4 : 1;
 }
 

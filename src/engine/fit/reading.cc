@@ -27,7 +27,7 @@ int64_t rows_of(const Reading& reading) {
 // Below this share of the time, waiting for blocks is not the bottleneck.
 constexpr double kHardlyStalls = 0.05;
 
-// The bottleneck of a run: if workers wait for blocks, the disk or the sampling of blocks.
+// Returns the bottleneck of a run. If workers wait for blocks, it is the disk or the sampling of blocks.
 Bottleneck bottleneck_of(const Reading& reading) {
   if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return Bottleneck::compute;
   return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? Bottleneck::disk : Bottleneck::sampling;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kWriterBytes = 320 * 1024;  // Memory of an NpyWriter.
 
-// The settings say how graphs are made, and which. The blocks and the device are included, because rounding
-// may depend on them.
+// The settings identify the graphs, and how they are made. The blocks and the device are included, because
+// rounding may depend on them.
 ColumnKey key_of(const ColumnOptions& options) {
   // Only the data and the blocks are relevant; everything else has its default.
   Recipe as_made = with_earlier_rules({});

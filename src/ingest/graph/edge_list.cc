@@ -126,14 +126,14 @@ EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   name_features();
 }
 
-// Whether the options, or the text before this one, say that the text has a header.
+// Returns whether the options, or the text before this one, say that the text has a header.
 bool EdgeList::has_header(const EdgeText& text) const {
   const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
   const bool expected =
       options_.header.value_or(named(options_.source) || named(options_.target) || named(options_.weight) ||
                                std::any_of(options_.features.begin(), options_.features.end(), named));
   if (!expected || texts_.empty() || !texts_[0].format.header) return expected;
-  // A later text has the columns of the first in any order, or goes on without a header.
+  // A later text has the columns of the first text in any order, or continues it without a header.
   const auto sorted = [](std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     return names;
@@ -146,7 +146,7 @@ bool EdgeList::has_header(const EdgeText& text) const {
   return false;
 }
 
-// Finds out whether the first line is a header, unless the options say so.
+// Determines whether the first line is a header, unless the options say so.
 void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
   Delimited& format = text.format;
   const auto have = [&](const std::vector<std::string>& row, bool (*is)(std::string_view)) {
@@ -172,13 +172,13 @@ void EdgeList::open_text(const fs::path& path) {
   if (text.matrix) text.comments = Comments::leading;
   text.format = Delimited::open(path, text.comments);
   text.format.header = !text.matrix && has_header(text);
-  // Without a header of its own, a text has the columns of the first.
+  // A text without a header has the columns of the first text.
   const bool goes_on = !text.format.header && !texts_.empty() && texts_[0].format.header && !text.matrix;
   const Delimited& names = goes_on ? texts_[0].format : text.format;
   const size_t source = names.column(options_.source, path);
   const size_t target = names.column(options_.target, path);
   if (text.matrix) {
-    text.format.header = true;  // The line of sizes.
+    text.format.header = true;  // The line of sizes counts as the header.
     text.format.separator = ' ';
   } else {
     detect_header(text, source, target);

@@ -35,8 +35,8 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
   return options.ids == NodeIds::text || (options.ids == NodeIds::automatic && !list.has_numbers());
 }
 
-// Rules that reject IDs known not to be nodes at this point; those of a node table are checked when it is
-// read.
+// Returns rules that reject IDs that are known at this point not to be nodes; those of a node table are
+// checked when it is read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
   IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == NodeIds::automatic};

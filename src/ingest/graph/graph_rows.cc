@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// Takes the rows of all nodes, in order.
+// Writes the rows of all nodes, in order.
 class RowColumns {
  public:
   RowColumns(const NodeTable& table, GraphWriter& writer) : table_(table), writer_(writer) {}
@@ -120,7 +120,7 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
 
 namespace {
 
-// Refuses an array that lists no nodes, or whose meaning is not sure.
+// Refuses an array that lists no nodes, or whose meaning is ambiguous.
 void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) {
   const std::string& path = array.path();
   if (array.shape().empty() || array.shape().size() > 2 || array.columns() != 1)
@@ -141,7 +141,7 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
             : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
 }
 
-// Finds lists that are masks, as all of their IDs are 0 or 1 and there are as many as nodes.
+// Finds lists that are masks: all of their numbers are 0 or 1, and there are as many as nodes.
 class LooksLikeMask {
  public:
   void add(uint64_t id) {

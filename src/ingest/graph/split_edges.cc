@@ -241,7 +241,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
       result.pairs[split] = static_cast<int64_t>(there.split_edges(split).size() / 2);
     return result;
   }
-  check_columns(graph.set(), {.full = true});  // All of it is read.
+  check_columns(graph.set(), {.full = true});  // All of the set will be read.
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);
   writer.publish(graph.tables(), provenance);

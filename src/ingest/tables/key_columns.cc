@@ -49,9 +49,9 @@ KeyColumns::KeyColumns(const ArrowTable& table, const std::vector<std::string>& 
   }
 }
 
-// Whole numbers with missing values often come as reals.
+// Whole numbers with missing values are often stored as reals.
 void KeyColumns::make_whole(const ArrowTable& table, size_t part) {
-  constexpr double kEnd = 9007199254740992.0;  // From 2^53 on reals do not hold every whole number.
+  constexpr double kEnd = 9007199254740992.0;  // From 2^53 on, doubles cannot represent every whole number.
   Values& values = values_[part];
   values.integers.assign(values.rows, 0);
   for (size_t row = 0; row < values.rows; ++row) {

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns a text of the manifest, or "" for null or nothing.
+// Returns a text of the manifest, or "" if it is null or missing.
 std::string text_at(const YAML::Node& node, const char* key, const std::string& where) {
   const YAML::Node found = node[key];
   if (!found || found.IsNull()) return "";
@@ -46,7 +46,7 @@ TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::
     for (const auto& key : keys) table.foreign_keys.push_back({{key.first.Scalar()}, key.second.Scalar()});
   }
   const fs::path file = folder / "db" / (name + ".parquet");
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  std::error_code unreadable;  // A name that the system does not accept is not a file either.
   if (name.find('/') != std::string::npos || !fs::is_regular_file(file, unreadable))
     throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.string()));
   table.files = 1;

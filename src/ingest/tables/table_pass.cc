@@ -22,7 +22,7 @@ ArrowArrayStream open_stream(const TableSpec& spec) {
   return stream;
 }
 
-// A table that takes over a stream as it is opened.
+// Makes a table that takes ownership of the stream as it is opened.
 ArrowTable open_table(const TableSpec& spec) {
   ArrowArrayStream stream = open_stream(spec);
   return ArrowTable(spec.name, stream);
@@ -115,7 +115,7 @@ void TablePass::read_chunk(int64_t first, int64_t rows) {
   state_.nodes += nodes;
 }
 
-// Writes the times of some rows. Returns which rows have one, or nothing if all have.
+// Writes the times of some rows. Returns which rows have one; empty if all have.
 std::span<const uint8_t> TablePass::read_times(int64_t first, int64_t rows) {
   if (time_ < 0) return {};
   const auto column = static_cast<size_t>(time_);

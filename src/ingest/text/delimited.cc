@@ -34,7 +34,7 @@ struct FieldCount {
   bool has_blanks = false;  // Inside a field without quotes.
 };
 
-// Counts the fields of a line; none if it has a bad quote.
+// Counts the fields of a line; 0 if it has a bad quote.
 FieldCount count_fields(std::string_view line, char separator) {
   FieldCount count;
   try {
@@ -51,8 +51,8 @@ FieldCount count_fields(std::string_view line, char separator) {
   return count;
 }
 
-// Whether a rare separator divides the first lines better than blanks do. `a|b c|d` between blanks are two
-// texts with bars in them.
+// Returns whether a rare separator divides the first lines better than blanks do. `a|b c|d`, divided at
+// blanks, is two texts with bars in them.
 bool divides(char separator, std::string_view first, std::string_view second) {
   const FieldCount found = count_fields(first, separator);
   if (found.fields < 2 || (!second.empty() && found.fields != count_fields(second, separator).fields))
@@ -82,7 +82,7 @@ Delimited Delimited::open(const std::filesystem::path& path, Comments comments) 
   const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
   result.separator = separator_of(first, more ? line : std::string_view());
   if (more) result.second = fields_of(line, result.separator, lines, result.charge);
-  // The reader has passed the first line, so a bad quote in it is reported from a fresh one.
+  // The reader is past the first line, so a bad quote in it is reported from a new reader.
   LineReader again(InputStream::open(path), path.string());
   again.next_row(line, comments);
   result.columns = fields_of(line, result.separator, again, result.charge);
