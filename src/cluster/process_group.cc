@@ -91,9 +91,7 @@ class GroupExchange final : public Exchange {
     } catch (const std::exception& error) {
       // The buffers of pending calls are not written to any more.
       pending_.clear();
-      if (watch_ != nullptr)
-        watch_->end_wait();  // describe_lost_rank_() returns even if other ranks do not
-                             // answer.
+      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() returns in any case.
       throw RankLost(fmt::format("{} ({})", describe_lost_rank_(), first_sentence(error.what())));
     }
   }

@@ -57,7 +57,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"device", "", "--device cuda, with --device-budget 8GiB or 80%"},
     {"cudnn_benchmark", "", kSameBits},
     {"deterministic", "", kSameBits},
-    // What trains.
+    // Models and tasks to train.
     {"mode", "autoencoder", "task: autoencoder"},
     {"mode", "curriculum",
      "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},

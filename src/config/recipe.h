@@ -23,8 +23,8 @@
 
 namespace plimsoll {
 
-/// What to train, as typed values. docs/recipe.md documents the keys, defaults and meanings. The header of a
-/// section (config/sections) lists its keys, and config/schema.h lists the sections.
+/// A description of what to train, as typed values. docs/recipe.md documents the keys, defaults and meanings.
+/// The header of a section (config/sections) lists its keys, and config/schema.h lists the sections.
 struct Recipe {
   int64_t seed = 42;
   TaskName task = TaskName::detection;

@@ -23,7 +23,7 @@
 
 namespace plimsoll {
 
-/// What to sample around the seeds, and how to read features.
+/// Sampling around the seeds, and reading of features.
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;

@@ -14,7 +14,7 @@ namespace plimsoll {
 /// Facts about a run that are known before it trains.
 struct RunFacts {
   Json data;             ///< Identity of the data set.
-  Json read;             ///< What check_data() returned.
+  Json read;             ///< Result of check_data().
   std::string identity;  ///< identity_of().
   Json roundings;        ///< How each process of the run rounded, this one last.
   Json enforced = {};    ///< How the kernel holds the process to the budget; null if it does not.

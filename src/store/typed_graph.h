@@ -26,7 +26,7 @@ bool has_node_types(const Json& manifest);
 /// One edge type: lists of sources for each node of the target type, sorted by time and source.
 struct EdgeTypeView {
   std::string source, name, target;
-  std::string time = {};  ///< Which end has the time of an edge: "source", "target", or empty for no time.
+  std::string time = {};  ///< The end that has the time of an edge: "source", "target", or empty for no time.
   std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
   std::span<const uint32_t> indices = {};  ///< [edges]
 };

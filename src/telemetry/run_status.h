@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// What a stage is doing, according to the events of its journal.
+/// The state of a stage, according to the events of its journal.
 enum class StageState : uint8_t { running, done, interrupted, out_of_budget };
 template <>
 inline constexpr auto kWords<StageState> = std::to_array<std::string_view>({"running", "done", "interrupted",

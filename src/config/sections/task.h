@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// What a run trains. run/task.h has the interface of tasks.
+/// The kind of training in a run. run/task.h has the interface of tasks.
 enum class TaskName : uint8_t {
   autoencoder,
   detection,

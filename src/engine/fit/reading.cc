@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// What limits the speed of a run that reads rows.
+/// The bottleneck of a run that reads rows.
 enum class Bottleneck : uint8_t { compute, disk, sampling };
 template <>
 inline constexpr auto kWords<Bottleneck> = std::to_array<std::string_view>({"compute", "disk", "sampling"});

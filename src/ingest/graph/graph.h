@@ -17,7 +17,7 @@
 
 namespace plimsoll {
 
-/// What the IDs of nodes are: numbers 0 .. V-1, any numbers, or text. `automatic` determines it from the
+/// The kind of the IDs of nodes: numbers 0 .. V-1, any numbers, or text. `automatic` determines it from the
 /// input.
 enum class NodeIds : uint8_t { automatic, dense, sparse, text };
 template <>

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// What happens to self-loops. `add` adds one to each node that has none.
+/// Treatment of self-loops. `add` adds one to each node that has none.
 enum class SelfLoops : uint8_t { keep, drop, add };
 template <>
 inline constexpr auto kWords<SelfLoops> = std::to_array<std::string_view>({"keep", "drop", "add"});

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Which edges of a graph to hold out, and where to write the rest.
+/// The choice of edges of a graph to hold out, and the output for the rest.
 struct EdgeSplitOptions {
   std::filesystem::path graph = {};  ///< Folder of an existing `graph`.
   std::filesystem::path out = {};

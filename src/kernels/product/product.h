@@ -14,7 +14,7 @@ struct RowSpan {
   int64_t column_step = 1;
 };
 
-/// What a product does with its result.
+/// Treatment of a product's result.
 struct ProductEnd {
   bool add = false;   ///< Add the result to y.
   bool relu = false;  ///< Replace negative results by 0.

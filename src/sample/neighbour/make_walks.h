@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Which walks to write, and where.
+/// The walks to write, and their destination.
 struct MakeWalksOptions {
   std::filesystem::path graph;  ///< Folder of a `graph` data set.
   std::filesystem::path out;

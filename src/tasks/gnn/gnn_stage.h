@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// What a model predicts.
+/// The items that a model predicts.
 enum class GnnHead { graphs, nodes, pairs, trees };
 
 struct GnnStageOptions {
