@@ -45,7 +45,7 @@ int64_t device_budget(std::string_view text, std::optional<int64_t> total) {
   }
   if (text.empty() || text.ends_with('%'))
     throw UsageError(
-        fmt::format("--device-budget {}: there is no device here to take a share of; give bytes, "
+        fmt::format("--device-budget {}: this machine has no device of which to take a share; give bytes, "
                     "as 8GiB",
                     text.empty() ? "is missing" : text));
   return parse_size(text, 0);

@@ -80,7 +80,7 @@ class Core {
     try {
       std::rethrow_exception(fault_);
     } catch (const std::exception& fault) {
-      std::fprintf(stderr, "plimsoll: the stand-in of a device found: %s\n", fault.what());
+      std::fprintf(stderr, "plimsoll: the stand-in for a device found: %s\n", fault.what());
     }
     std::abort();
   }
@@ -109,7 +109,7 @@ class Core {
     const MutexLock lock(mutex);
     throw_fault();
     if (bytes > total - taken || refuses())
-      throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
+      throw Failure(fmt::format("no memory on the stand-in: {} requested, {} free", format_bytes(bytes),
                                 format_bytes(total - taken)));
     const int protection = working_ > 0 || options.host_computes ? PROT_READ | PROT_WRITE : PROT_NONE;
     void* const data =
@@ -125,7 +125,7 @@ class Core {
   // Runs the next work of a stream. Once one has failed, all others fail, as on a GPU.
   void work(const std::function<void()>& piece) {
     if (!failed_ && options.fails && options.fails()) failed_ = true;
-    if (failed_) throw Failure("the stand-in of a device failed, as it was told to");
+    if (failed_) throw Failure("the stand-in for a device failed, as requested");
     piece();
   }
 

@@ -16,7 +16,7 @@ ReadBuffers::ReadBuffers(int count, int64_t bytes)
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes) {
   if (extent.bytes > buffer_bytes)
     throw Failure(fmt::format(
-        "{}: a read of {} bytes at byte {} is longer than its buffer of {}; this is an error of the program",
+        "{}: a read of {} bytes at byte {} is longer than its buffer of {}; this is a bug in Plimsoll",
         file.file.path(), extent.bytes, extent.offset, buffer_bytes));
 }
 

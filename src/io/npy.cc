@@ -174,7 +174,7 @@ NpyShape NpyWriter::finish(bool sync) {
   int64_t row_bytes = npy_item_bytes(shape_.dtype);
   for (size_t i = 1; i < shape_.shape.size(); ++i) row_bytes *= shape_.shape[i];
   if (row_bytes > 0 && data_bytes_ % row_bytes != 0)
-    throw Failure(file_.path() + ": its last row is incomplete; this is an error of the program");
+    throw Failure(file_.path() + ": its last row is incomplete; this is a bug in Plimsoll");
   shape_.shape[0] = row_bytes == 0 ? 0 : data_bytes_ / row_bytes;
   const std::string header = npy_header(shape_);
   file_.write_at(0, header.data(), header.size());

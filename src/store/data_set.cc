@@ -83,7 +83,7 @@ NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const 
 
 std::list<DataSetWriter::Column>::iterator DataSetWriter::find(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &Column::name);
-  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
+  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is a bug in Plimsoll");
   return found;
 }
 

@@ -129,9 +129,8 @@ void GraphWriter::append_split_edges(size_t split, std::span<const int64_t> edge
 void GraphWriter::require_counts() const {
   const auto require = [](const Counted& column, int64_t rows, const char* name) {
     if (column.writer != nullptr && column.rows != rows)
-      throw Failure(
-          fmt::format("a graph was given {} rows of '{}', expected {}; this is an error of the program",
-                      column.rows, name, rows));
+      throw Failure(fmt::format("a graph was given {} rows of '{}', expected {}; this is a bug in Plimsoll",
+                                column.rows, name, rows));
   };
   require(indices_, edges_, "indices");
   require(edge_weight_, edges_, "edge_weight");
@@ -139,9 +138,8 @@ void GraphWriter::require_counts() const {
   require(edge_id_, edges_, "edge_id");
   require(x_, nodes_, "x");
   if (linked_x_ && linked_x_->shape.rows() != nodes_)
-    throw Failure(
-        fmt::format("a graph was linked to {} rows of 'x', expected {}; this is an error of the program",
-                    linked_x_->shape.rows(), nodes_));
+    throw Failure(fmt::format("a graph was linked to {} rows of 'x', expected {}; this is a bug in Plimsoll",
+                              linked_x_->shape.rows(), nodes_));
   require(y_, nodes_, "y");
   require(node_id_, nodes_, "node_id");
   require(name_ptr_, nodes_, "node_name");

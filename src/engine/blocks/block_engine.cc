@@ -117,7 +117,7 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
   const ModuleScope scope("batch");  // kBatchModule of engine/plan/static_tape.h
   if (execution_.device == nullptr &&
       std::ranges::any_of(block.row_place, [](int32_t place) { return place >= 0; }))
-    throw Failure("a block without some of its features runs on the CPU; this is an error of the program");
+    throw Failure("a block without some of its features runs on the CPU; this is a bug in Plimsoll");
   Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
   if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
   return batch;

@@ -31,7 +31,7 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   if (ptr.defined()) {
     require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&
                 ptr.device() == edge_index.device() && same_nodes,
-            "ptr i64 [G + 1] beside edge_index, only where sources and targets are the same nodes", ptr);
+            "ptr i64 [G + 1] next to edge_index, only if sources and targets are the same nodes", ptr);
     if (ptr.is_cpu()) graphs = {ptr.const_data_ptr<int64_t>(), static_cast<size_t>(ptr.numel())};
   }
   if (!edge_index.is_cpu() && !edge_index.is_meta())

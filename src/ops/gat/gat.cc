@@ -19,7 +19,7 @@ namespace {
 
 AttentionSizes check(const GatTensors& in, const AttentionOptions& options) {
   require(in.att_target.defined() || (in.target_score.defined() && in.target_score.dim() == 2),
-          "att_target, or target_score [T, H] where targets are other nodes than sources", in.target_score);
+          "att_target, or target_score [T, H] if targets are other nodes than sources", in.target_score);
   const AttentionSizes sizes =
       check_attention(in, options, in.att_target.defined() ? in.x.size(0) : in.target_score.size(0),
                       in.q.defined() ? in.q.size(0) : 0);

@@ -19,7 +19,7 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
     require(in.x_target.dim() == 2 && in.x_target.is_contiguous() &&
                 in.x_target.scalar_type() == in.x.scalar_type() && in.x_target.device() == in.x.device(),
             "x_target [T, F2] of x's dtype, on x's device", in.x_target);
-    require(in.target_weight.defined(), "target_weight where targets are other nodes", in.target_weight);
+    require(in.target_weight.defined(), "target_weight if targets are other nodes", in.target_weight);
   }
   require(in.target_weight.defined() || !in.target_bias.defined(),
           "target_bias only together with target_weight", in.target_bias);

@@ -121,7 +121,7 @@ void BlockRunner::follow_pressure() {
 }
 
 void BlockRunner::restore() {
-  const std::string reason = "it is over: " + pressure_->reason();
+  const std::string reason = "it has ended: " + pressure_->reason();
   pressure_->set_given_back(0);
   try {
     slab_.resize(slab_bytes_);

@@ -75,7 +75,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
     else
       stored_samples_->get({&number, 1}, {&sample, 1}, {});
     if (sample.number != number)
-      throw Failure(fmt::format("block {} was read instead of block {}; this is an error of the program",
+      throw Failure(fmt::format("block {} was read instead of block {}; this is a bug in Plimsoll",
                                 sample.number, number));
     sample.choose_rows(left_out_);
     return PackedBatches::Place{sample.rows(), place(sample)};
