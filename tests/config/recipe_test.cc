@@ -297,7 +297,7 @@ TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(
       refusal("data: {window: 50 days}"),
       HasSubstr("r.yaml:1:8: data.window: '50 days' is not the length of a window; write 100 (frames)"));
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is no length"));
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is not the length"));
   EXPECT_THAT(refusal("data: {features: behaviour, window: 3601s}"), HasSubstr("expected 1us to 3600s"));
   EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
