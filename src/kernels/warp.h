@@ -20,7 +20,7 @@ namespace plimsoll {
 // the work of one warp on one item. Items of a step touch no common memory. A Warp (cuda_warp.h; in the tests
 // host_warp.h) offers
 //
-//     PerLane<V>               a variable that each lane has of its own; v[lane], zero at first
+//     PerLane<V>               one variable per lane: v[lane], zero at first
 // - each(f): f(lane) of each lane, in any order; lanes see what others wrote after sync()
 // - sync(): a barrier for memory
 // - sum(v, low, high): v becomes the sum over lanes whose numbers differ in the bits low .. high/2 only

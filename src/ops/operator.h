@@ -60,8 +60,8 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   }
 };
 
-/// Makes differentiating these gradients again, by way of `inputs` on which they depend, fail with a clear
-/// message.
+/// Makes a second differentiation, of these gradients with respect to the `inputs` they depend on, fail with
+/// a clear message.
 template <typename Gradients>
 void refuse_second_derivatives(Gradients& gradients, const torch::autograd::variable_list& inputs) {
   const auto differentiable = [](const at::Tensor& input) {

@@ -69,7 +69,7 @@ class NodeTable {
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
   /// Line of the text with the first row; known after scan().
   int64_t first_line() const { return first_line_; }
-  /// classes() is the number of classes, or -1 without labels; class_names() is empty if the labels are whole
+  /// classes() is the number of classes, 0 without labels; class_names() is empty if the labels are whole
   /// numbers from 0. Both are known after scan().
   int64_t classes() const { return classes_; }
   const std::vector<std::string>& class_names() const { return class_names_; }

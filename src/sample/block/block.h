@@ -62,7 +62,7 @@ struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
   ItemRows teacher = {};    ///< Teacher outputs.
-  int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, else 0.
+  int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, or 0.
   ItemRows targets = {};    ///< Regression targets, if any.
   int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
   bool planar = false;      ///< Whether all z coordinates of the source are equal.
