@@ -13,7 +13,7 @@ namespace plimsoll {
 // The kinds of values that the keys of a recipe may have. Each section lists its keys in visit_keys(), which
 // calls visit(key, value, check) with one of these checks.
 
-/// A number; for the lengths of windows, of frames.
+/// A number in a range; for lengths of windows, a number of frames.
 struct Range {
   double min;
   double max;
@@ -44,19 +44,19 @@ struct AutoOr {
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr Range kCount{1, 1e12};
 
-/// A section that is read or written.
+/// A section that is either read or written.
 template <typename T, typename Section>
 concept EitherOf = std::same_as<std::remove_const_t<T>, Section>;
 
-/// `auto`, or a number that was checked when the recipe was read. It stays text, because the identity of a
-/// run has it as it was written.
+/// `auto`, or a number that was checked when the recipe was read. It stays a text, because the identity of a
+/// run contains it as it was written.
 struct AutoOrNumber {
   static constexpr const char* kAuto = "auto";
 
   std::string text = kAuto;
 
   bool is_auto() const { return text == kAuto; }
-  /// The number; call it only if is_auto() is false.
+  /// Returns the number; call it only if is_auto() is false.
   template <typename Number>
   Number number() const {
     return parse_number<Number>(text).value();

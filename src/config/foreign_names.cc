@@ -18,7 +18,7 @@ constexpr std::string_view kDistillation = "task: distillation trains teachers, 
 constexpr std::string_view kFusion =
     "nothing: evaluate and detect fuse the scores of all parts, by levels of benign traffic alone";
 constexpr std::string_view kCurriculum = "curriculum.schedule: kdgat, hard_4to1 or none";
-constexpr std::string_view kAlwaysTheBest = "nothing: the weights of the least validation loss are kept";
+constexpr std::string_view kAlwaysTheBest = "nothing: the weights with the lowest validation loss are kept";
 constexpr std::string_view kSameBits = "nothing: a run gives the same bits each time";
 constexpr std::string_view kNoTemporal =
     "nothing: there is no temporal stage; data.features: behaviour uses time";
@@ -34,30 +34,30 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"min_batch_size", "", "training.batch_size: any size fits, blocks bound the memory"},
     {"max_batch_size", "", "training.batch_size: any size fits, blocks bound the memory"},
     {"dynamic_batching", "",
-     "training.block: a block closes at graphs, nodes or edges, whichever comes first"},
+     "training.block: a block is closed at its limit of graphs, nodes or edges, whichever is reached first"},
     {"memory_estimation", "", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
     {"clear_cache_every_n", "", "nothing: memory is planned, there is no cache to clear"},
     {"use_teacher_cache", "", "distillation.teacher_outputs: cached, live or offload"},
     {"offload_teacher_to_cpu", "",
-     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
-     "while it is asked"},
+     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights in "
+     "memory only while it predicts"},
     {"accumulate_grad_batches", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"accumulation_steps", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"precision", "",
      "training.precision: 32, or bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower, "
      "and training.block saves the memory"},
     {"memory_budget_kb", "", "--budget"},
-    {"mem", "", "--budget; without it the limits of SLURM and of cgroups are found and kept"},
-    {"mmap", "", "nothing: data sets are mapped, and opening one takes no memory"},
+    {"mem", "", "--budget; without it the limits of SLURM and of cgroups are detected and kept"},
+    {"mmap", "", "nothing: data sets are mapped, and opening one needs no memory"},
     // Loading.
     {"num_workers", "", "--threads"},
-    {"mp_start_method", "", "--threads: workers are threads and share what is mapped"},
+    {"mp_start_method", "", "--threads: workers are threads and share mapped files"},
     {"prefetch_factor", "", "--prefetch"},
     {"pin_memory", "", "nothing: with --device cuda blocks are copied from pinned memory"},
     {"device", "", "--device cuda, with --device-budget 8GiB or 80%"},
     {"cudnn_benchmark", "", kSameBits},
     {"deterministic", "", kSameBits},
-    // What trains.
+    // Models and tasks to train.
     {"mode", "autoencoder", "task: autoencoder"},
     {"mode", "curriculum",
      "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},
@@ -132,10 +132,10 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
     // Seeing.
     {"profile", "", "run.profile.active, or train --profile: steps are traced for Perfetto"},
-    {"profile_steps", "", "run.profile.active: how many steps are traced"},
-    {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line an epoch"},
+    {"profile_steps", "", "run.profile.active: number of steps to trace"},
+    {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line per epoch"},
     {"log_teacher_student_comparison", "",
-     "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
+     "nothing: plimsoll evaluate compares teachers, students and a student trained alone"},
     {"test_every_n_epochs", "", "plimsoll evaluate RUN --data DIR, also while the run trains"},
     {"run_test", "", "plimsoll evaluate RUN --data DIR"},
     {"eval_only", "", "plimsoll evaluate RUN --data DIR"},

@@ -23,7 +23,7 @@
 namespace plimsoll {
 namespace {
 
-// A value as it was written, and where. A list has `names` in addition to the text.
+// A value as it was written, and its location. A list has `names` in addition to the text.
 struct Written {
   std::string text;  // For a list: its values, separated by commas.
   std::string where;
@@ -49,8 +49,8 @@ class DocumentLines final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// Returns the line of the second document of a text, if it has one. YAML::LoadAll never ends for some texts
-// that are not UTF-8.
+// Returns the line of the second document of a text, if it has one. YAML::LoadAll never returns for some
+// texts that are not UTF-8.
 std::optional<int> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -77,7 +77,8 @@ bool is_section(const std::string& key) {
   return std::ranges::any_of(keys, [&](const std::string& known) { return known.starts_with(key + "."); });
 }
 
-// Returns the first key of a section, as an override or in a recipe, with `value` if that names a preset.
+// Returns the first key of a section, in the form of an override or of a recipe, with `value` if it names a
+// preset.
 std::string key_of_section(const std::string& section, std::string_view value, bool is_override) {
   std::string key, text = "...";
   Recipe recipe;
@@ -93,18 +94,18 @@ std::string key_of_section(const std::string& section, std::string_view value, b
 
 std::string answer_to(const std::string& key, std::string_view value, const std::string& where) {
   if (const std::string_view instead = instead_of(key, value); !instead.empty())
-    return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
+    return fmt::format("{}: '{}' is not a key here; instead: {}", where, key, instead);
   if (const std::string keys = keys_called(key); !keys.empty())
-    return fmt::format("{}: '{}' stands in a section: {}", where, key, keys);
+    return fmt::format("{}: '{}' belongs in a section: {}", where, key, keys);
   if (is_section(key))
-    return fmt::format("{}: '{}' is a section{}, expected its keys, as {}", where, key,
+    return fmt::format("{}: '{}' is a section{}, expected its keys, such as {}", where, key,
                        value.empty() ? "" : fmt::format(", found '{}'", value),
                        key_of_section(key, value, where.starts_with("-O")));
   return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key,
                      nearest_word(key, known_keys()));
 }
 
-// Collects the faults of keys and reports all of them at once, because a file of another system has many.
+// Collects the faults of keys and reports all of them together, because a file of another system has many.
 class UnknownKeys {
  public:
   void add(const std::string& key, std::string_view value, const std::string& where) {
@@ -143,7 +144,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     if (!entry.first.IsScalar()) throw UsageError(where + ": a key must be a name");
     const std::string key = prefix + entry.first.as<std::string>();
-    // An anchor may stand for a map around it, so a map deeper than all keys must be an error.
+    // An anchor may stand for a map that contains it, so a map deeper than all keys must be an error.
     constexpr auto kDeepest = 3;
     if (entry.second.IsMap() && (is_section(key) || instead_of(key).empty()) &&
         std::count(key.begin(), key.end(), '.') < kDeepest) {
@@ -180,12 +181,12 @@ UsageError wrong_word(const std::string& key, std::span<const std::string_view> 
       instead.empty() ? nearest_hint(written.text, words) : "; instead: ", instead));
 }
 
-// YAML reads `on` and `off` as words, and people write true and false.
+// YAML reads `on` and `off` as words, but users write true and false.
 void translate_word(GradientCheckpointing, std::string& text) {
   if (text == "true") text = "on";
   if (text == "false") text = "off";
 }
-// Lightning has another word for it.
+// Lightning uses another word for it.
 void translate_word(Precision, std::string& text) {
   if (text == "32-true") text = "32";
 }
@@ -273,7 +274,7 @@ std::vector<std::string> as_names(const std::string& key, const Written& written
   }
   if (!names && written.text.starts_with('['))
     throw UsageError(
-        fmt::format("{}: {} is '{}', expected a list as [a, b]", written.where, key, written.text));
+        fmt::format("{}: {} is '{}', expected a list such as [a, b]", written.where, key, written.text));
   return names ? *names : std::vector<std::string>{written.text};
 }
 
@@ -298,7 +299,7 @@ std::string text_of(const Value& value) {
 std::string text_of(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
-// Returns a word or any text, in quotes if YAML would read it otherwise.
+// Returns a word or any text, in quotes if YAML would read it as something else.
 std::string text_of(const std::string& value) {
   YAML::Emitter text;
   text << value;
@@ -347,7 +348,7 @@ std::vector<std::string> keys_of_presets() {
   return keys;
 }
 
-// A preset in an override replaces the sizes in the file. Sizes in overrides stay.
+// A preset in an override replaces the sizes in the file. Sizes in overrides are kept.
 void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& overridden) {
   const auto is_overridden = [&](const std::string& key) {
     return std::ranges::find(overridden, key) != overridden.end();

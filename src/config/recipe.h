@@ -23,13 +23,13 @@
 
 namespace plimsoll {
 
-/// What to train, typed. docs/recipe.md documents the keys, defaults and meanings. The header of a section
-/// (config/sections) lists its keys, and config/schema.h the sections.
+/// A description of what to train, as typed values. docs/recipe.md documents the keys, defaults and meanings.
+/// The header of a section (config/sections) lists its keys, and config/schema.h lists the sections.
 struct Recipe {
   int64_t seed = 42;
   TaskName task = TaskName::detection;
   ModelKind model = ModelKind::gnn;
-  std::string init_from = {};  ///< A model file with the initial weights; empty for none.
+  std::string init_from = {};  ///< A model file with the initial weights; empty: none.
   TargetScaleSource init_target_scale = TargetScaleSource::data;
 
   DataSection data;
@@ -49,12 +49,12 @@ struct Recipe {
   FineTuningSection fine_tuning;
 
   bool uses_paths() const { return model != ModelKind::gnn; }
-  /// Returns the name of the model in tasks of graphs, nodes, pairs or values.
+  /// Returns the name of the model, for tasks on graphs, nodes, pairs or values.
   std::string model_name() const { return std::string(uses_paths() ? word_of(model) : word_of(gnn.conv)); }
 };
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Missing keys keep their `defaults`.
-/// Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown key (with
+/// Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown key (with
 /// the nearest known one), a retired key (with its replacement), a value of the wrong type or out of range,
 /// incompatible lengths of windows.
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
@@ -66,7 +66,7 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
 /// Returns every key with its value, in the order of the schema.
 RecipeValues recipe_values(const Recipe& recipe);
 
-/// Returns the recipe with every key, as YAML that load_recipe() reads back to the same values.
+/// Returns the recipe with every key, as YAML from which load_recipe() reads the same values.
 std::string recipe_yaml(const Recipe& recipe);
 
 }  // namespace plimsoll

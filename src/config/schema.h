@@ -29,8 +29,8 @@ void visit_sections(RecipeType& r, Visit&& visit) {
   visit("fine_tuning", r.fine_tuning);
 }
 
-/// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed.
-/// Reading, overriding, printing and checking all go through it. config/checks.h has the checks.
+/// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed. Reading,
+/// overriding, printing and checking all use it. config/checks.h has the checks.
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("seed", r.seed, Range{0, 9e15});

@@ -161,8 +161,8 @@ at::Tensor Gnn::activate(at::Tensor h, size_t layer, const Batch& batch, const D
 at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
-  // Backward reaches the last layer at once if only its output is used. Joined outputs, which are large, lie
-  // between.
+  // If only the output of the last layer is used, backward reaches that layer at once. Otherwise the joined
+  // outputs, which are large, come first.
   const bool joined = options_.jk != LayerJoin::last;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The numbers that a model reads of a node and of an edge. Absent: the model does not read them, so any
-/// number is valid.
+/// The widths of the node and edge features that a model reads. nullopt: the model does not read them, so any
+/// width is valid.
 struct FeatureWidths {
   int64_t nodes = 0;
   std::optional<int64_t> edges = {};
@@ -26,7 +26,7 @@ class GraphModel {
     return apply_head(embed(batch, key));
   }
   /// The parts of forward(): embed() returns the input of the last layer, f32 [G or N, embedding()], and
-  /// apply_head() the logits from it.
+  /// apply_head() computes the logits from it.
   virtual at::Tensor embed(const Batch& batch, const DropoutKey& key) const = 0;
   virtual at::Tensor apply_head(const at::Tensor& embeddings) const = 0;
   virtual int64_t embedding() const = 0;

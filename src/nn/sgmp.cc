@@ -91,7 +91,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
   return head(segment_reduce(h, batch.graph_ptr, reduce_of(options_.readout)));
 }
 
-// apply_head() is linear, so that the mean of the trees' outputs is the output for their mean.
+// apply_head() is linear, so the mean of the trees' outputs is the output for their mean.
 at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0), key.training);
   if (key.training || options_.spanning_trees < 2) return sum;

@@ -47,8 +47,8 @@ class Sgmp : public GraphModel {
   Linear embedding_first_;
   Linear embedding_second_;
   std::vector<PathConv> interactions_;
-  std::vector<BatchNorm> norms_;  // One for each interaction, or none.
-  // The biases of lin1 and lin2 begin at 0.
+  std::vector<BatchNorm> norms_;  // One per interaction, or none.
+  // The biases of lin1 and lin2 are initially 0.
   at::Tensor weight1_, bias1_, weight2_, bias2_;
   TargetUnits units_;
 };

@@ -18,7 +18,7 @@ constexpr int64_t kBatchPage = ScratchFile::kAlignment;
 constexpr int64_t kMinBatchesOfRound = 2;
 constexpr int64_t kMaxBatchesOfRound = 2048;
 constexpr int64_t kFirstShare = 8;  // The first round is 1/kFirstShare of a full one.
-// Reads of a batch wait for each other, writes do not.
+// Reads of a batch wait for each other; writes do not.
 constexpr int64_t kBatchReadShare = 10;
 constexpr int64_t kMinRead = 64 * 1024;
 constexpr int64_t kMaxRead = 1024 * 1024;
@@ -26,8 +26,8 @@ constexpr int64_t kWriteShare = 40;
 constexpr int64_t kMinWrite = 32 * 1024;
 constexpr int64_t kMaxWrite = 512 * 1024;
 constexpr int64_t kWriteBuffers = 6;
-// Share of the memory left for ranges and rows that stay. It is larger, up to kMaxRangeShare, if the file
-// would have more than kFewRanges ranges: each range costs each batch a read and a write.
+// Share of the remaining memory for ranges and for rows that stay. It is larger, up to kMaxRangeShare, if the
+// file would have more than kFewRanges ranges: each range costs each batch a read and a write.
 constexpr double kRangeShare = 0.25;
 constexpr double kMaxRangeShare = 0.7;
 constexpr int64_t kFewRanges = 24;
@@ -95,7 +95,7 @@ std::pair<double, double> WholeBatches::bytes_of_batch(const RowLayout& layout, 
                                                        double rows) {
   constexpr double kHalfPage = static_cast<double>(kBatchPage) / 2;
   const auto ranges = static_cast<double>(sizes_for(layout, options).ranges);
-  // Each list and each range ends within a page. The part of a list for a range begins within one, too.
+  // Each list and each range ends within a page. The part of a list for a range also begins within one.
   const double lists = rows * static_cast<double>(sizeof(uint32_t));
   const double padded = rows * static_cast<double>(layout.row_bytes) + ranges * kHalfPage;
   return {padded + lists + kHalfPage, padded + lists + ranges * 2 * kHalfPage};
@@ -154,7 +154,7 @@ bool WholeBatches::begin_round(const std::stop_token& stop) {
   next.batches.clear();
   next.counts.clear();
   next.first_batch = added_;
-  // The first round is short, so that readers wait less for it. The next is made while it is read.
+  // The first round is short, so that readers wait less for it. The next one is made while it is read.
   limit_ = added_ == 0 ? round_bytes_ / kFirstShare : std::min(round_bytes_, 2 * limit_);
   used_ = 0;
   return true;
@@ -175,7 +175,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     ++missed;
   }
   if (missed * static_cast<int64_t>(sizeof(uint32_t)) > sizes_.list)
-    throw Failure(fmt::format("a batch of {} rows is packed, longer than the longest that was told", missed));
+    throw Failure(fmt::format("a batch of {} rows is larger than the announced maximum", missed));
   const int64_t list = to_pages(missed * static_cast<int64_t>(sizeof(uint32_t)));
   int64_t bytes = list;
   for (const uint32_t count : counts) bytes += bytes_of(count);
@@ -184,7 +184,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     round.counts.resize(first);
     return false;
   }
-  // The list in the order of ranges, and within each in that of the batch.
+  // The list in the order of ranges, and within each range in the order of the batch.
   auto* const to = reinterpret_cast<uint32_t*>(list_.data());
   set_begins(next_, counts);
   for (const int64_t row : rows)
@@ -310,8 +310,8 @@ void WholeBatches::end(Round& round, Batch& batch) {
   changed_.notify_all();
 }
 
-// A caller waits for a batch of a round that cannot be made, as no half of the file is free: nobody reads the
-// remaining batches of the earlier round any more, unless a caller waits for them.
+// A caller waits for a batch of a round that cannot be made, because no half of the file is free. The
+// remaining batches of the earlier round will not be read any more, unless a caller waits for them.
 void WholeBatches::end_round_before(int64_t batch) {
   if (round_of(batch) != nullptr || rounds_[0].left == 0 || rounds_[1].left == 0) return;
   Round& earlier = rounds_[rounds_[0].first_batch < rounds_[1].first_batch ? 0 : 1];
@@ -375,7 +375,7 @@ void WholeBatches::sort_places(Reader& reader, std::span<const uint32_t> counts,
   }
 }
 
-// Reads the rows of a batch from the scratch file to their places. Returns what was read.
+// Reads the rows of a batch from the scratch file to their places. Returns counters of what was read.
 RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
                                const Place& place) const {
   sort_places(reader, counts, place);

@@ -48,8 +48,8 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
                     {asked.data, asked.compare, folder.recipe(), folder.manifest(), folder.detector(),
                      folder.evaluation(), folder.report(), folder.seed(asked.recipe.seed)});
   asked.data = nearest_copy(asked.data);
-  // One process has nothing to compare, and reads the manifest where it can report a budget that is too
-  // small.
+  // One process has nothing to compare, and reads the manifest at a point where it can report a budget that
+  // is too small.
   if (asked.exchange != nullptr) {
     Facts facts = facts_of_use(asked.recipe, asked.data);
     facts.insert(facts.end(), {{"--split", asked.split},

@@ -21,20 +21,22 @@ struct RunEvaluation {
   RunFolder folder;
   Recipe recipe;  ///< Recipe of the run.
   std::filesystem::path data;
-  std::string split = {};              ///< The only split to evaluate; empty: all splits that did not train.
-  std::filesystem::path compare = {};  ///< File with published results to compare with; empty: none.
-  std::filesystem::path scores = {};   ///< File for the score of every window; empty: none.
-  std::filesystem::path attention = {};  ///< File for attention by edge, for a GAT; empty: none.
-  /// Number of windows of each recording to calibrate on; negative: as in the recipe.
+  std::string split = {};                ///< The only split to evaluate; empty: all splits that were not used
+                                         ///< for training.
+  std::filesystem::path compare = {};    ///< File with published results to compare with; empty: none.
+  std::filesystem::path scores = {};     ///< File to write the score of every window to; empty: none.
+  std::filesystem::path attention = {};  ///< File to write the attention of a GAT to, by edge; empty: none.
+  /// Number of windows of each recording to calibrate on; negative: the recipe's number.
   int64_t calibrate = -1;
   bool ablation = false;
   MemoryShare memory = {};
   /// Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
   Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  /// If set, it gets the needed budget, and nothing is evaluated. May be null.
+  /// If set, it receives the budget that evaluation needs, and nothing is evaluated; null: evaluate.
   Rehearsal* rehearsal = nullptr;
-  /// Called from time to time during long evaluations, first before any file is made. It may throw to stop.
+  /// Called from time to time during long evaluations, for the first time before any file is made. It may
+  /// throw to stop.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
@@ -45,7 +47,7 @@ struct EvaluationResult {
   std::string notes;
   int64_t graphs = 0;
   Markup report;         ///< Contents of report.html; empty for a single split.
-  Unsaved unsaved = {};  ///< Requested scores and attention that could not be saved.
+  Unsaved unsaved = {};  ///< Errors of requested scores and attention that could not be saved.
 };
 
 }  // namespace plimsoll

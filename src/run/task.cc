@@ -27,7 +27,7 @@ void register_tasks(std::span<const NamedTask> tasks) {
 const Task& find_task(TaskName name) {
   for (const NamedTask& known : known_tasks())
     if (name == known.name) return known.find();
-  throw UsageError(fmt::format("task '{}' is not known", name));
+  throw UsageError(fmt::format("task '{}' is unknown", name));
 }
 
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
@@ -41,7 +41,7 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                     recipe.task));
   if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
-        fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
+        fmt::format("{}: found a data set of kind '{}', but task {} is for one giant graph; "
                     "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
                     data.string(), kind, recipe.task));
   if (kind == kGraphSetKind && is_for("frames"))

@@ -31,7 +31,8 @@ void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
   if (recipe.gnn.norm == NormKind::graph)
-    throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
+    throw UsageError(
+        "gnn.norm graph is computed over a whole graph, but blocks hold samples of one; set batch");
   const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
   if (hops != recipe.gnn.layers)
     throw UsageError(fmt::format(
@@ -47,7 +48,7 @@ void require_columns(const std::filesystem::path& folder, const std::string& kin
                     folder.string(), kind));
   if (recipe.uses_paths() && kind != kGraphSetKind)
     throw UsageError(
-        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+        fmt::format("model {} needs coordinates of nodes, which a graph_set may have; {} is a {}",
                     recipe.model, folder.string(), kind));
 }
 
@@ -70,8 +71,8 @@ int64_t overlap_of(const DataSetView& set) {
   return overlapping_windows(window->value, stride->value);
 }
 
-// Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
-// share frames.
+// Returns the number of graphs between training and validation that belong to neither. With rule 1 the two
+// sides may share frames.
 int64_t embargo_of(const SplitSection& split, int64_t overlap) {
   const int64_t needed = split.rule == 1 ? 0 : overlap;
   if (split.embargo.is_auto()) return std::max<int64_t>(needed, 1);
@@ -196,7 +197,7 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 
 int threads_that_read(const std::filesystem::path& folder) {
   // For one giant graph: one thread that samples, and three that read rows ahead (rows/spilled_features.h).
-  // Thread pools that read account for their own memory (memory/enforce.h).
+  // Thread pools for reading account for their own memory (memory/enforce.h).
   constexpr int kOfGraph = 4;
   return kind_of(folder) == kGraphKind ? kOfGraph : 0;
 }

@@ -16,24 +16,25 @@
 
 namespace plimsoll {
 
-/// How a data set is opened.
+/// Options for opening a data set.
 struct DataOptions {
   ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
   /// Whether blocks run on a device: feature rows of one giant graph may stay there.
   bool on_device = false;
-  /// For one giant graph: makes blocks of its seeds, to train. Without them the graph needs no labels, no
+  /// For one giant graph: make blocks of its seeds, for training. If false, the graph needs no labels, no
   /// splits and no held-out edges.
   bool seeds = true;
-  /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
+  /// For one giant graph: predict pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
   Targets targets = Targets::none;  ///< Targets of a graph_set.
-  bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
-  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
-  /// they are those of the data.
+  bool forests = false;             ///< Whether graphs become forests that start at pretraining.root
+                                    ///< (ForestSource).
+  /// The nodes that a trained model knows, by index, for data whose graphs are made when they are read. If
+  /// empty, they are those of the data.
   MessageIds vocabulary = {};
 };
 
-/// A data set of a kind that this module does not know, opened by the module that does.
+/// A data set of a kind that this module does not know. The module that knows the kind opened it.
 struct OpenedData {
   std::shared_ptr<const void> owner;  ///< Owns the data that the source reads; outlives the source.
   std::unique_ptr<BlockSource> source;
@@ -48,26 +49,26 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
 
-/// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
-/// neighbours, or graphs made on the fly from data of another kind.
+/// A data set as training uses it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
+/// neighbours, or graphs that are made from data of another kind when they are read.
 class TrainingData {
  public:
-  /// Hides the features that recipe.data.without names. Errors: InputError; UsageError for features that do
-  /// not exist, and for a recipe that does not work with data of this kind.
+  /// Opens a data set, without the features that recipe.data.without names. Errors: InputError; UsageError
+  /// for features that do not exist, and for a recipe that does not work with data of this kind.
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
-  /// Null unless the data set is a `graph`.
+  /// The source of a `graph`; null for other data sets.
   const NeighbourSource* neighbours() const { return neighbours_; }
-  /// Counts of the graphs that became forests, if the task asks for forests.
+  /// Counts of the graphs that became forests, if the task requests forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
   /// The unit of its graphs: windows, graphs, or blocks of one giant graph.
   const char* unit() const { return unit_; }
-  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if their
-  /// length is unknown.
+  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if the
+  /// length of windows is unknown.
   int64_t overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
@@ -91,15 +92,15 @@ class TrainingData {
   Json identity_;
 };
 
-/// Maximum number of threads that read a data set in addition to those that read blocks ahead: their stacks
-/// need address space.
+/// Returns the maximum number of threads that read a data set in addition to those that read blocks ahead:
+/// their stacks need address space.
 int threads_that_read(const std::filesystem::path& folder);
 
-/// The split that a recipe asks for. `shapes` has one entry per graph.
+/// Returns the split that a recipe requests. `shapes` has one entry per graph.
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
 
-/// The recipe in the units of the block engine: for one giant graph a block is one graph, and a batch is a
-/// number of blocks.
+/// Returns the recipe in the units of the block engine: for one giant graph a block is one graph, and a batch
+/// is a number of blocks.
 Recipe block_recipe(Recipe recipe, const TrainingData& data);
 
 }  // namespace plimsoll

@@ -129,9 +129,8 @@ void GraphWriter::append_split_edges(size_t split, std::span<const int64_t> edge
 void GraphWriter::require_counts() const {
   const auto require = [](const Counted& column, int64_t rows, const char* name) {
     if (column.writer != nullptr && column.rows != rows)
-      throw Failure(
-          fmt::format("a graph was given {} rows of '{}', expected {}; this is an error of the program",
-                      column.rows, name, rows));
+      throw Failure(fmt::format("a graph was given {} rows of '{}', expected {}; this is a bug in Plimsoll",
+                                column.rows, name, rows));
   };
   require(indices_, edges_, "indices");
   require(edge_weight_, edges_, "edge_weight");
@@ -139,9 +138,8 @@ void GraphWriter::require_counts() const {
   require(edge_id_, edges_, "edge_id");
   require(x_, nodes_, "x");
   if (linked_x_ && linked_x_->shape.rows() != nodes_)
-    throw Failure(
-        fmt::format("a graph was linked to {} rows of 'x', expected {}; this is an error of the program",
-                    linked_x_->shape.rows(), nodes_));
+    throw Failure(fmt::format("a graph was linked to {} rows of 'x', expected {}; this is a bug in Plimsoll",
+                              linked_x_->shape.rows(), nodes_));
   require(y_, nodes_, "y");
   require(node_id_, nodes_, "node_id");
   require(name_ptr_, nodes_, "node_name");
@@ -219,7 +217,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   for (const char* name : {"x", "y", "node_id"}) require(name, nodes());
   require("node_name_ptr", nodes() + 1);
   if (set_.has_column("node_name") != set_.has_column("node_name_ptr"))
-    throw damaged("of node_name and node_name_ptr there is only one");
+    throw damaged("only one of node_name and node_name_ptr exists");
   if (has_names() && (name_ptr_.front() != 0 || name_ptr_.back() != static_cast<int64_t>(names_.size())))
     throw damaged("node_name_ptr does not run from 0 to the number of bytes of node_name");
   try {
@@ -229,7 +227,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   }
   require_narrow_x();
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
-    throw damaged("class_names are not as many as classes");
+    throw damaged("the number of class_names differs from the number of classes");
 }
 
 // Checks that the manifest's entry for x agrees with the column.

@@ -33,7 +33,7 @@ void require_rows(const DataSetView& set, const std::string& column, int64_t row
     throw damaged_types(set, fmt::format("has {} rows of '{}', expected {}", shape.rows(), column, rows));
 }
 
-// Checks that the columns which a column of a node type names are there, with a row for each node.
+// Checks that the columns named by a column of a node type exist, with one row per node.
 void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");
@@ -42,7 +42,7 @@ void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
     require_rows(set, text_of(set, column, "ptr"), nodes + 1);
     const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
     if (ptr.front() != 0)
-      throw damaged_types(set, fmt::format("names '{}', whose first list is cut", values));
+      throw damaged_types(set, fmt::format("names '{}', whose first list is truncated", values));
     require_rows(set, values, ptr.back());
   } else {
     require_rows(set, values, nodes);

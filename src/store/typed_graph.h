@@ -16,8 +16,8 @@ namespace plimsoll {
 inline constexpr int kTypedGraphVersion = 3;
 
 /// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
-/// Characters other than letters, digits, "-" and "_" are written as %XX, so that names of different parts
-/// differ.
+/// Characters other than letters, digits, "-" and "_" are written as %XX, so that different parts give
+/// different names.
 std::string typed_column(std::initializer_list<std::string_view> parts);
 
 /// Returns whether a manifest is that of a graph with node types.
@@ -26,7 +26,7 @@ bool has_node_types(const Json& manifest);
 /// One edge type: lists of sources for each node of the target type, sorted by time and source.
 struct EdgeTypeView {
   std::string source, name, target;
-  std::string time = {};  ///< End of an edge that has its time: "source", "target", or empty for no time.
+  std::string time = {};  ///< The end that has the time of an edge: "source", "target", or empty for no time.
   std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
   std::span<const uint32_t> indices = {};  ///< [edges]
 };
@@ -42,14 +42,14 @@ struct NodeTypeView {
 /// lives. Immutable, so any number of threads may read it.
 class TypedGraphView {
  public:
-  /// Errors: InputError (no graph with node types; columns that do not agree). The content of the columns is
-  /// not read; `plimsoll verify` does that.
+  /// Opens the folder. Errors: InputError (not a graph with node types; columns that do not agree). The
+  /// content of the columns is not read; `plimsoll verify` checks it.
   explicit TypedGraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
   const std::vector<NodeTypeView>& node_types() const { return node_types_; }
   const std::vector<EdgeTypeView>& edge_types() const { return edge_types_; }
-  /// Errors: InputError (no such type).
+  /// Returns the node type with this name. Errors: InputError (no such type).
   const NodeTypeView& node_type(const std::string& name) const;
 
  private:
@@ -61,7 +61,7 @@ class TypedGraphView {
   std::vector<EdgeTypeView> edge_types_;
 };
 
-/// Adds the faults of a graph with node types, except for checksums, as one sentence each. Errors:
+/// Appends the faults of a graph with node types, except wrong checksums, as one sentence each. Errors:
 /// InputError.
 void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
 

@@ -68,9 +68,9 @@ void verify_split_edges(const GraphView& graph, size_t split, Findings& findings
     if (at > 0 && (edges[at - 1] > node || (edges[at - 1] == node && edges[at - 2] >= neighbour)))
       return wrong(at / 2, "does not ascend, by node and neighbour");
     const bool is_edge = has_edge(graph, node, neighbour);
-    if (split == 0 && !is_edge) return wrong(at / 2, "is no edge of the graph");
+    if (split == 0 && !is_edge) return wrong(at / 2, "is not an edge of the graph");
     if (split > 0 && (is_edge || has_edge(graph, neighbour, node)))
-      return wrong(at / 2, "is an edge of the graph, and was to be held out");
+      return wrong(at / 2, "is an edge of the graph, but should be held out");
   }
 }
 

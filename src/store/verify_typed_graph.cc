@@ -17,7 +17,7 @@ void each_list(const EdgeTypeView& edges, const Take& take) {
     if (!take(static_cast<size_t>(edges.indptr[node]), static_cast<size_t>(edges.indptr[node + 1]))) return;
 }
 
-// Checks that lists name nodes and are sorted by time and source.
+// Checks that lists contain nodes and are sorted by time and source.
 void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
   const std::string name = fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
   const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());

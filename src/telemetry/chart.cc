@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Size of the drawing in units of its view box, about pixels.
+// Size of the drawing in units of its view box, roughly pixels.
 constexpr double kWidth = 440;
 constexpr double kHeight = 300;
 constexpr double kLeft = 58;
@@ -122,8 +122,8 @@ Markup draw(const LineChart& chart) {
 
 namespace {
 
-// Draws transparent strips over the areas, one for each value of `at` but none narrower than a unit. A strip
-// shows the values at its highest stack on hover, without a script.
+// Draws transparent strips over the areas, one per value of `at`, but none narrower than a unit. On hover a
+// strip shows the values at its highest stack, without a script.
 void draw_strips(Markup& out, const StackedAreas& chart, const std::vector<double>& sums) {
   for (size_t first = 0; first < chart.at.size();) {
     const double left = place_x(chart.x, chart.at[first]);
@@ -213,7 +213,8 @@ Markup draw(const Histogram& chart) {
         {series.label,
          fmt::format("<rect class=\"area c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", series.colour)});
   }
-  // Labels of close lines are placed on both sides of them, or one below the other if there is no space.
+  // Labels of close lines are placed on both sides of them, or one below the other if there is not enough
+  // space.
   constexpr double kLabel = 50;
   std::vector<Histogram::Level> levels = chart.levels;
   std::ranges::sort(levels, {}, &Histogram::Level::at);
@@ -249,7 +250,7 @@ struct ByteScale {
       : bottom(kFirstRow + kByteRow * static_cast<double>(chart.bars.size())) {
     int64_t max = 1;
     for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
-    // If the budget is many times the need, the bars would be too small to see.
+    // If the limit were many times the need, the bars would be too small to see.
     shows_limit = chart.limit && *chart.limit <= 2 * max;
     end = shows_limit ? std::max(max, *chart.limit) : max;
   }

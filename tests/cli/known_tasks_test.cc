@@ -24,7 +24,7 @@ TEST(KnownTasks, HaveTheNamesOfRecipes) {
 
 TEST(KnownTasks, OneThatAProgramDoesNotHaveIsRefused) {
   register_tasks({});
-  EXPECT_EQ(error_text<UsageError>([] { find_task(TaskName::detection); }), "task 'detection' is not known");
+  EXPECT_EQ(error_text<UsageError>([] { find_task(TaskName::detection); }), "task 'detection' is unknown");
   register_known_tasks();
 }
 

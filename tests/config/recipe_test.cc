@@ -267,7 +267,7 @@ TEST(Names, AreAListOrASingleName) {
   EXPECT_EQ(parse("", {"split.leave_out=DoS"}).split.leave_out, Names{"DoS"});
   EXPECT_EQ(parse("", {"split.leave_out=it's: odd"}).split.leave_out, Names{"it's: odd"});
   EXPECT_EQ(parse("split: {leave_out: DoS}", {"split.leave_out=[]"}).split.leave_out, Names{});
-  EXPECT_THAT(refusal("", {"split.leave_out=[DoS"}), HasSubstr("expected a list as [a, b]"));
+  EXPECT_THAT(refusal("", {"split.leave_out=[DoS"}), HasSubstr("expected a list such as [a, b]"));
   EXPECT_THAT(refusal("split: {leave_out: {a: 1}}"), HasSubstr("unknown key 'split.leave_out.a'"));
   EXPECT_THAT(refusal("split: {leave_out: [[a]]}"),
               HasSubstr("'split.leave_out' must be a single value or a list of names"));
@@ -294,9 +294,10 @@ TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
               HasSubstr("-O data.stride=50ms: data.stride is 50ms and data.window 100"));
   EXPECT_THAT(refusal("data: {window: 50ms}"),
               HasSubstr("r.yaml:1:8: data.window is 50ms, but data.features compat counts frames"));
-  EXPECT_THAT(refusal("data: {window: 50 days}"),
-              HasSubstr("r.yaml:1:8: data.window: '50 days' is no length of a window; write 100 (frames)"));
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is no length"));
+  EXPECT_THAT(
+      refusal("data: {window: 50 days}"),
+      HasSubstr("r.yaml:1:8: data.window: '50 days' is not the length of a window; write 100 (frames)"));
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is not the length"));
   EXPECT_THAT(refusal("data: {features: behaviour, window: 3601s}"), HasSubstr("expected 1us to 3600s"));
   EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
@@ -317,12 +318,12 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
       HasSubstr(
           "r.yaml:3:3: unknown key 'training.batchsize'; the nearest known key is 'training.batch_size'"));
   EXPECT_THAT(refusal("trainig: {patience: 3}"), HasSubstr("'training.patience'"));
-  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, as "
-                                           "gat: {preset: ...}"));
-  EXPECT_THAT(
-      refusal("teacher: {gat: large}"),
-      HasSubstr(
-          "'teacher.gat' is a section, found 'large', expected its keys, as teacher.gat: {preset: large}"));
+  EXPECT_THAT(refusal("gat: 5"),
+              HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, such as "
+                        "gat: {preset: ...}"));
+  EXPECT_THAT(refusal("teacher: {gat: large}"),
+              HasSubstr("'teacher.gat' is a section, found 'large', expected its keys, such as teacher.gat: "
+                        "{preset: large}"));
   EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }
@@ -343,16 +344,16 @@ TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
 
 TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
   EXPECT_THAT(refusal("gradient_checkpointing: on"),
-              HasSubstr("r.yaml:1:1: 'gradient_checkpointing' stands in a section: "
+              HasSubstr("r.yaml:1:1: 'gradient_checkpointing' belongs in a section: "
                         "training.gradient_checkpointing"));
   EXPECT_THAT(refusal("heads: 4"), HasSubstr("gat.heads or vgae.heads or gnn.heads"));
 }
 
 TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
-    EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("is not a key here; instead: --threads")) << text;
   EXPECT_THAT(refusal("mode: autoencoder"),
-              HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
+              HasSubstr("r.yaml:1:1: 'mode' is not a key here; instead: task: autoencoder"));
   EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
@@ -365,18 +366,19 @@ TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
 
 TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {
   const std::string error = refusal("dqn: {hidden: 576, layers: 3, batch_size: 128}");
-  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is no key here; instead: nothing"));
+  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is not a key here; instead: nothing"));
   EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_THAT(refusal("", {"dqn.batch_size=4"}),
-              HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
+              HasSubstr("'dqn.batch_size' is not a key here; instead: nothing"));
 }
 
 TEST(Errors, AllUnknownKeysAreToldAtOnce) {
   const std::string error =
       refusal("training: {lr: 0.1, patince: 3}\ndataset: hcrl_sa\n", {"training.mode=fusion"});
-  EXPECT_THAT(error, HasSubstr("r.yaml:1:12: 'training.lr' is no key here; instead: training.learning_rate"));
+  EXPECT_THAT(error,
+              HasSubstr("r.yaml:1:12: 'training.lr' is not a key here; instead: training.learning_rate"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
-  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'dataset' is no key here; instead: --data DIR"));
+  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'dataset' is not a key here; instead: --data DIR"));
   EXPECT_THAT(error, HasSubstr("\n-O training.mode=fusion: "));
 }
 

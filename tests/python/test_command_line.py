@@ -66,8 +66,8 @@ def test_usage_errors(plimsoll, tmp_path):
     ("training.max_epochs=many", ["many", "whole number"]),
     ("gat.dropout=1.5", ["1.5"]),
     ("training.safety_factor=0.6", ["--budget"]),
-    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, as gat.preset=large"]),
-    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, as gat.preset=..."]),
+    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, such as gat.preset=large"]),
+    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, such as gat.preset=..."]),
     ("training.precision=16-true", ["precision", "training.block"]),
 ])
 def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):
@@ -134,7 +134,7 @@ def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path
     before = (run / "manifest.json").read_text()
     expect(plimsoll(*train, "--force", "--budget", "62MiB"), 4, "smallest budget")
     assert (run / "manifest.json").read_text() == before
-    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "no run")
+    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "not a run")
     assert (made_up_frames / "manifest.json").exists()
     expect(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_b"), 2, "test_b", "test_a")
     expect(plimsoll("evaluate", tmp_path / "absent", "--data", made_up_frames), 3, "absent")

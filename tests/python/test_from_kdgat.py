@@ -160,7 +160,7 @@ def test_a_whole_configuration_of_kdgat_is_answered_at_once(answer):
         "plan", "recipe.yaml", "--data", "absent")
     assert code == 2
     answers = error.removeprefix("plimsoll: ").splitlines()
-    assert len(answers) == 13 and all("is no key here; instead: " in line for line in answers), error
+    assert len(answers) == 13 and all("is not a key here; instead: " in line for line in answers), error
 
 
 def test_what_is_no_word_of_anybody_is_refused_as_ever(answer):

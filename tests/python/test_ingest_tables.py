@@ -290,7 +290,7 @@ def test_refuses_wrong_manifests(ingest, tmp_path):
         good.replace("id,", "[id"): "manifest.yaml:",
         "tables: 3\n": "no tables",
         "": "no tables",
-        good.replace("{pkey", "[pkey").replace("}}", "}]"): "is no map",
+        good.replace("{pkey", "[pkey").replace("}}", "}]"): "is not a map",
     }.items():
         (folder / "manifest.yaml").write_text(text)
         assert words in ingest(tmp_path / "graph", folder, code=3), text

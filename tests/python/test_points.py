@@ -78,8 +78,8 @@ def test_targets_and_features_of_points(run, tmp_path):
 
 @pytest.mark.parametrize("text, words", [
     ("graph,x\n0,1\n", "points.csv:1: has no column 'y'"),
-    ("graph,x,y,x\n0,1,1,1\n", "points.csv:1: the column 'x' is there twice"),
-    ("graph,x,y\n", "holds no point sets"),
+    ("graph,x,y,x\n0,1,1,1\n", "points.csv:1: the column 'x' occurs twice"),
+    ("graph,x,y\n", "contains no point sets"),
     ("graph,x,y\n0,1,nan\n", "points.csv:2:5: found 'nan', expected a coordinate"),
     ("graph,x,y\n0,1,2\n0,1,inf\n", "points.csv:3:5"),
     ("graph,x,y\n0,1,2\n0,1\n", "points.csv:3:4.*3 fields"),
@@ -112,7 +112,7 @@ def test_bad_arrays_are_named(tmp_path):
         plimsoll.ingest.points(tmp_path, tmp_path / "set")
     refused(np.zeros((3, 4, 2), np.float32), "--dims is 3", plimsoll.UsageError, dims=3)
     good = np.zeros((3, 4, 3), np.float32)
-    for labels, words in (([0, 1], "ends after 2 sets"), ([0, 1, 0, 1], "goes on after 3 sets"), ([0, -2, 1], "row 1")):
+    for labels, words in (([0, 1], "ends after 2 sets"), ([0, 1, 0, 1], "continues after 3 sets"), ([0, -2, 1], "row 1")):
         np.save(tmp_path / "labels.npy", np.array(labels))
         refused(good, words, labels=tmp_path / "labels.npy")
     (tmp_path / "targets.txt").write_text("1\n2,3\n4\n")

@@ -205,7 +205,7 @@ def test_ranks_of_other_data_and_other_kernels_refuse(frames, tmp_path):
     other = tmp_path / "other"
     plimsoll("simulate", "can", "--out", other, "--frames", 12000, "--seed", 2)
     for code, _, text in ended(start(2, lambda rank: arguments([frames, other][rank], tmp_path / "run"))):
-        assert code == 2 and "the ranks have another data set: rank 0 has" in text, text
+        assert code == 2 and "the ranks differ in data set: rank 0 has" in text, text
     levels = start(2, lambda rank: arguments(frames, tmp_path / "run"), env=lambda rank: {"PLIMSOLL_SIMD": "portable"} if rank else {})
     done = ended(levels)
     if done[0][0] == 0:

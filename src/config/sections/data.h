@@ -20,7 +20,7 @@ struct DataSection {
   WindowLength window{100, WindowUnit::frames};
   WindowLength stride{100, WindowUnit::frames};
   std::vector<std::string> without = {};  ///< Features to leave out.
-  int64_t calibration = 0;                ///< Windows of each recording; 0 for none.
+  int64_t calibration = 0;                ///< Number of windows of each recording to calibrate on; 0: none.
 };
 
 template <EitherOf<DataSection> Section, typename Visit>

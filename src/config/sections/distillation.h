@@ -28,8 +28,8 @@ void visit_keys(Section& curriculum, Visit&& visit) {
   visit("schedule", curriculum.schedule, Choice<CurriculumKind>{});
 }
 
-/// Where a student's stage gets the outputs of its teacher from: a column that was computed before, the
-/// teacher in each block, or the teacher for a batch at a time.
+/// Where a student's stage gets its teacher's outputs: from a column that was computed before, from the
+/// teacher block by block, or from the teacher batch by batch.
 enum class TeacherOutputMode : uint8_t { cached, live, offload };
 template <>
 inline constexpr auto kWords<TeacherOutputMode> = std::to_array<std::string_view>({"cached", "live",

@@ -13,15 +13,16 @@ enum class AttentionKind : uint8_t { gat, gatv2 };
 template <>
 inline constexpr auto kWords<AttentionKind> = std::to_array<std::string_view>({"gat", "gatv2"});
 
-/// How JumpingKnowledge joins the outputs of layers (nn/jumping_knowledge.h).
+/// How JumpingKnowledge combines the outputs of layers (nn/jumping_knowledge.h).
 enum class JkMode : uint8_t { cat, max, lstm };
 template <>
 inline constexpr auto kWords<JkMode> = std::to_array<std::string_view>({"cat", "max", "lstm"});
 
-/// The options of a GATWithJK: a section of the recipe, and what a model file holds. The defaults are the
-/// published small preset, 65,354 parameters at 2,049 IDs.
+/// The options of a GATWithJK: a section of the recipe, and the content of a model file. The defaults are the
+/// published small preset, with 65,354 parameters at 2,049 IDs.
 struct GatOptions {
-  int64_t num_ids = 2049;    ///< Rows of the embedding: the vocabulary, and one for unknown IDs.
+  int64_t num_ids = 2049;    ///< Rows of the embedding: one per ID of the vocabulary, and one for unknown
+                             ///< IDs.
   int64_t in_features = 11;  ///< Number of node features, of which the first is the ID index.
   int64_t embedding = 8;
   int64_t layers = 2;
@@ -31,15 +32,15 @@ struct GatOptions {
   int64_t fc_layers = 2;
   int64_t classes = 2;
   AttentionKind attention = AttentionKind::gat;
-  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0 for none.
+  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0: none.
   JkMode jk = JkMode::cat;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
 
-  // Keys of the recipe alone.
+  // Keys that only the recipe has.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
   double id_dropout = 0;          ///< Share of training windows whose IDs become unknown.
-  double learning_rate = 0;       ///< 0 for training.learning_rate.
+  double learning_rate = 0;       ///< 0: training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.

@@ -19,14 +19,14 @@ template <>
 inline constexpr auto kWords<PathNorm> = std::to_array<std::string_view>({"none", "batch"});
 
 /// The options of a model of messages along paths of three edges between nodes with coordinates, SGMP or
-/// GTMP: the section `paths` of the recipe, and what a model file holds.
+/// GTMP: the section `paths` of the recipe, and the content of a model file.
 struct SgmpOptions {
   int64_t in_features = 0;
   int64_t hidden = 64;
   int64_t layers = 3;
   PathMode mode = PathMode::corrected;
   double cutoff = 10;  ///< Largest distance that Gaussians cover.
-  int64_t tile = 256;  ///< Paths that are in memory at once.
+  int64_t tile = 256;  ///< Maximum number of paths in memory at once.
   PathDirection direction = PathDirection::both;
   bool distances_only = false;  ///< Use no angles and torsions.
   PathReduce aggregate = PathReduce::sum;
@@ -34,12 +34,12 @@ struct SgmpOptions {
                                ///< and the mean over N in evaluation.
   PathReduce readout = PathReduce::sum;
   PathNorm norm = PathNorm::none;
-  bool gtmp = false;       ///< GTMP: pool the outputs of nodes, not their embeddings.
+  bool gtmp = false;       ///< GTMP: pool the outputs of nodes instead of their embeddings.
   int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  bool node_head = false;  ///< Predict nodes instead of graphs.
+  bool values = false;     ///< Return values instead of logits of classes.
 
-  // A key of the recipe alone.
+  // A key that only the recipe has.
   AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.
 };
 

@@ -124,7 +124,7 @@ void LaneExchange::begin_losses() {
   begin_records(of_losses_, 1);
 }
 
-// After an error the rows are still sent, because the other ranks wait for them; nobody adds them.
+// After an error the rows are still sent, because the other ranks wait for them; they are not added.
 double LaneExchange::add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error) {
   if (!error) sums.end();
   const int me = exchange_.rank();

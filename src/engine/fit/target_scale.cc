@@ -44,18 +44,18 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
       const float value = block.targets[i];
       if (std::isinf(value))
         throw InputError(
-            fmt::format("graph {}: a target is infinite, expected a number, or NaN where it is unknown; mend "
-                        "what made the data set, and look for more such values with `plimsoll verify`",
+            fmt::format("graph {}: a target is infinite, expected a number, or NaN if it is unknown; fix the "
+                        "source of the data set, and look for more such values with `plimsoll verify`",
                         graph));
       if (std::isnan(value)) continue;
       ++of_graph;
       take(i % static_cast<size_t>(targets.width), value);
     }
     if (of_graph == 0 && !targets.of_nodes)
-      throw InputError(fmt::format(
-          "graph {}: its targets are unknown (NaN), and graphs that train or validate need one; give such "
-          "graphs a split of their own (docs/regression.md)",
-          graph));
+      throw InputError(
+          fmt::format("graph {}: its targets are unknown (NaN), but graphs for training or validation need "
+                      "one; give such graphs a separate split (docs/regression.md)",
+                      graph));
     known += of_graph;
   }
   return known;

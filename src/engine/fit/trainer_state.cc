@@ -26,7 +26,7 @@ size_t epochs_with_room(const FitOptions& options) {
   return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
 }
 
-// The bytes that TrainerState would take.
+// Returns the bytes that TrainerState would need.
 PendingAllocation missing_of(const FitOptions& options) {
   PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
@@ -47,8 +47,9 @@ PendingAllocation missing_of(const FitOptions& options) {
   return missing;
 }
 
-// Bytes that the stage takes after fit() in excess of the memory that the best weights, the state of the
-// optimizer and the order of the graphs leave. A slab for predictions is never larger than that for training.
+// Returns the bytes that the stage needs after fit() in addition to the memory that the best weights, the
+// state of the optimizer and the order of the graphs leave. A slab for predictions is never larger than that
+// for training.
 int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())

@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-/// A trained model of graphs or nodes, a Gnn or an Sgmp, and the facts needed to use it on other data.
+/// A trained model of graphs or nodes, a Gnn or an Sgmp, with the facts needed to use it on other data.
 struct GnnModel {
   std::unique_ptr<GraphModel> model;
   MessageIds vocabulary = {};     ///< IDs by index, if nodes are IDs.
   std::string trained_on = {};    ///< XXH3 of the identity of the data set.
   TrainedContents contents = {};  ///< Contents of the training and validation data.
 
-  /// The model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
+  /// Returns the model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
   const Gnn& gnn() const;
 };
 
@@ -28,8 +28,8 @@ struct GnnModel {
 /// "plimsoll.trained_on" and "plimsoll.channels".
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
-/// Reads a model of save_gnn(). Errors: InputError naming the file, and the tensor or key that is missing or
-/// of another shape.
+/// Reads a model that save_gnn() wrote. Errors: InputError naming the file, and the tensor or key that is
+/// missing or of another shape.
 GnnModel load_gnn(const std::filesystem::path& path);
 
 }  // namespace plimsoll

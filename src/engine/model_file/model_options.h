@@ -23,7 +23,7 @@ Json options_json(const SgmpOptions& options);
 GatOptions gat_options(const SafetensorsView& file);
 VgaeOptions vgae_options(const SafetensorsView& file);
 GnnOptions gnn_options(const SafetensorsView& file);
-/// Does not set `gtmp`, which depends on the kind of the file.
+/// Reads the options of a file, except `gtmp`, which depends on the kind of the file.
 SgmpOptions sgmp_options(const SafetensorsView& file);
 
 }  // namespace plimsoll

@@ -8,9 +8,9 @@
 namespace plimsoll {
 namespace {
 
-// Bytes of the lists of where blocks start. There are three at once: of the batch that runs, of the batch
-// announced, and one that grows; and one that is divided among the passes of a teacher. Each may have a
-// capacity of twice its size, and the growing one also its former memory.
+// Returns the bytes of the lists of where blocks start. Three exist at the same time: that of the batch that
+// runs, that of the announced batch, and one that grows. A fourth is divided among the passes of a teacher.
+// Each may have a capacity of twice its size, and the growing one also its former memory.
 int64_t list_bytes(const AllWork& work) {
   const int64_t max_at_once = std::max(work.prediction.max_at_once, work.main().max_at_once);
   const int64_t lists = work.teaching != nullptr ? 4 : 3;

@@ -48,7 +48,7 @@ class Planner {
       PlannedWork training(in_, WorkKind::training);
       plan = with_training(training, prediction);
     }
-    // The memory that planning itself used counts as well.
+    // The memory that planning itself used also counts.
     if (!without_data())
       plan.peak =
           std::max(plan.peak, in_.memory.outside_ledger +
@@ -96,10 +96,11 @@ class Planner {
 
   const PlannedWork* teaching() const { return teaching_ ? &*teaching_ : nullptr; }
   bool without_data() const { return in_.estimation == Estimation::from_shapes; }
-  // The device on which blocks run, so that the host is planned for what remains there; null for the CPU.
+  // Returns the device on which blocks run, so that the host is planned for what remains there; null for the
+  // CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
-  // Records tapes of probes, solves the model, and measures all blocks by it.
+  // Records tapes of probes, solves the model, and uses it to measure all blocks.
   void measure(PlannedWork& work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
@@ -137,10 +138,10 @@ class Planner {
     heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
-      give_back_freed_memory();  // Probes were allocated on the heap; blocks will not be.
+      give_back_freed_memory();  // Probes are allocated on the heap; blocks will not be.
     }
     work.find_worst();
-    // Tries a second layout, for the worst block; the better of the two stays.
+    // Tries a second layout, for the worst block; the better one of the two is kept.
     if (work.blocks > 0) {
       work.plan->lay_out(work.plan->terms(work.worst));
       work.find_worst();
@@ -191,7 +192,7 @@ class Planner {
     needs.heap += heap_per_block_;
   }
 
-  // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
+  // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
   void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) const {
     ExecutionPlan& execution = plan.execution;
     int blocks = in_.memory.threads;
@@ -211,7 +212,7 @@ class Planner {
     plan.heap = blocks * needs.heap;
   }
 
-  // The smallest budget, and the budget and expected speed of each number of blocks in flight.
+  // Adds the smallest budget, and the budget and expected speed for each number of blocks in flight.
   void add_budgets(MemoryPlan& plan, const PlanNeeds& needs) const {
     ExecutionPlan& execution = plan.execution;
     const auto budget_for = [&](int blocks) {
@@ -243,8 +244,9 @@ class Planner {
             work.plan};
   }
 
-  // Runs the worst block twice, as the run will. The first run finds what the tape did not foresee, and makes
-  // the BLAS allocate the buffers it keeps; the second is timed. Returns the peak.
+  // Runs the worst block twice, in the same way as the run will. The first run finds allocations that the
+  // tape did not predict, and makes the BLAS allocate the buffers that it keeps; the second one is timed.
+  // Returns the peak.
   int64_t verify(const PlannedWork& work, bool recompute) {
     if (work.blocks == 0) return 0;
     const BlockTerms terms = work.plan->terms(work.worst);
@@ -274,8 +276,8 @@ class Planner {
     return found;
   }
 
-  // Returns an upper bound of the measured values of all models (bench/results/contract.md), as nothing was
-  // multiplied.
+  // Returns an upper bound of the values measured for all models (bench/results/contract.md), because nothing
+  // was multiplied.
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
     const ParameterList* const of_batches =

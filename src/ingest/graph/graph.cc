@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the result for an output that already is what would be made.
+// Returns the result for an output that already is what would be made; nullopt for any other.
 std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance,
                                            const std::vector<fs::path>& sources) {
   if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;

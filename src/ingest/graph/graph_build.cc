@@ -27,7 +27,7 @@ constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
 
-// Thrown during detection of the kind of IDs if they are not dense.
+// Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};
 // Thrown if two texts have the same hash; another seed gives them different ones.
 struct HashCollision {};
@@ -58,7 +58,7 @@ class GraphBuild {
   GraphIngestResult run(const Json& sources_and_options);
 
  private:
-  // Reports how far the work is; scratch_.tick() reports the same again.
+  // Reports the progress of the work; scratch_.tick() reports the same values again.
   void report(const char* what, int64_t done, int64_t total) {
     at_ = {what, done, total};
     progress_(what, done, total);
@@ -98,7 +98,7 @@ class GraphBuild {
 
   // Number of nodes, if it is known before the edges are read; otherwise -1.
   int64_t declared_ = -1;
-  uint64_t ids_end_ = 0;                  // One more than the greatest number.
+  uint64_t ids_end_ = 0;                  // The greatest number plus one.
   std::unique_ptr<ExternalSort> row_of_;  // Rows of the table, by ID.
   std::shared_ptr<ExternalSort> ids_;     // All IDs, if they are sparse.
   std::unique_ptr<UniqueTexts> texts_;
@@ -113,7 +113,7 @@ void GraphBuild::scan_table() {
   if (!table_.has_ids()) {
     if (table_.exists() && !dense_)
       throw UsageError(
-          "arrays of nodes say nothing of their IDs, which are not 0 .. V-1; give --nodes with them");
+          "arrays of nodes do not contain their IDs, which are not 0 .. V-1; give --nodes in addition");
     table_.scan([](std::string_view, const LineReader&) {});
     return;
   }
@@ -248,7 +248,7 @@ void GraphBuild::index_ids() {
     index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
   }
   if (index_->nodes() > kMaxNodes)
-    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMaxNodes));
+    throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxNodes));
 }
 
 // Numbers texts in byte order and writes them as the table of names.
@@ -273,7 +273,7 @@ void GraphBuild::index_texts() {
   index_ = std::make_unique<NodeIndex>(std::move(hashes), true, nodes);
 }
 
-// Nodes that are a neighbour of most edges come first.
+// Nodes that are a neighbour of the most edges come first.
 void GraphBuild::order_by_degree() {
   NodeOrder order(scratch_, index_->nodes());
   NodeIndex::Reader ids(*index_);
@@ -334,7 +334,7 @@ void GraphBuild::write_rows() {
   if (table_.exists()) {
     if (!table_.has_ids() && !in_order()) {  // Row r belongs to ID r.
       row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
-      // Rows may be exactly as many as a u32 has values.
+      // There may be exactly as many rows as u32 has values.
       for (int64_t r = 0; r < table_.rows(); ++r) {
         const auto row = static_cast<uint32_t>(r);
         row_of_->add(row, &row);
@@ -376,12 +376,12 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
-    // An edge has an ID that the node table lacks: read the list again to find its line.
+    // An edge has an ID that is not in the node table: the list is read again to find its line.
     rules_.unknown = unknown.id;
     rules_.nodes = fmt::format(" that {} has", table_.path());
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
     throw InputError(fmt::format(
-        "{}: has no row for a node that the edges named, which were changed since then; make them, "
+        "{}: has no row for a node that occurs in the edges, which were changed in the meantime; make them, "
         "or their shards, again",
         table_.path()));
   }

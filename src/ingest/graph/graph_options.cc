@@ -39,7 +39,8 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
                {"self_loops", options.self_loops},
                {"features_dtype", options.features_dtype},
                {"order", options.order}};
-  // Options that came later are listed only if they are used, so that older data sets are still the same.
+  // Options that were added later are listed only if they are used, so that older data sets are still
+  // recognised as the same.
   if (edges.header == false) json["header"] = "no";
   if (edges.comments != Comments::leading) json["comments"] = edges.comments;
   if (edges.layout) json["layout"] = *edges.layout;
@@ -60,7 +61,7 @@ std::string column_or_path(const std::string& text) {
   return names_array(text) ? whole_path(text) : text;
 }
 
-// "no" is a word, because false stood for detection from the start.
+// The text is "no", because false has always stood for detection.
 std::optional<bool> read_header(const Json& header) {
   if (header.is_string()) return false;
   return header.get<bool>() ? std::optional(true) : std::nullopt;

@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// Takes the rows of all nodes, in order.
+// Writes the rows of all nodes, in order.
 class RowColumns {
  public:
   RowColumns(const NodeTable& table, GraphWriter& writer) : table_(table), writer_(writer) {}
@@ -120,7 +120,7 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
 
 namespace {
 
-// Refuses an array that lists no nodes, or whose meaning is not sure.
+// Refuses an array that lists no nodes, or whose meaning is ambiguous.
 void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) {
   const std::string& path = array.path();
   if (array.shape().empty() || array.shape().size() > 2 || array.columns() != 1)
@@ -130,10 +130,9 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
         fmt::format("{}: dtype is '{}', expected whole numbers, or bool for a mask", path, array.dtype()));
   const bool mask = array.type() == NumberArray::Type::boolean;
   if (rules.texts)
-    throw InputError(
-        fmt::format("{}: row 0: found {}, expected a node ID, which are texts; write them as a text, "
-                    "one per line",
-                    path, mask ? "a mask" : "a number"));
+    throw InputError(fmt::format(
+        "{}: row 0: found {}, expected node IDs, which are texts; write them as a text, one per line", path,
+        mask ? "a mask" : "a number"));
   if (mask && (!rules.row_is_id || array.rows() != nodes))
     throw InputError(
         rules.row_is_id
@@ -142,7 +141,7 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
             : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
 }
 
-// Finds lists that are masks, as all of their IDs are 0 or 1 and there are as many as nodes.
+// Finds lists that are masks: all of their numbers are 0 or 1, and there are as many as nodes.
 class LooksLikeMask {
  public:
   void add(uint64_t id) {
@@ -152,7 +151,7 @@ class LooksLikeMask {
   void refuse(const std::filesystem::path& path, int64_t nodes) const {
     if (!bits_ || count_ != nodes || nodes <= 2) return;
     throw InputError(fmt::format(
-        "{}: holds {} numbers that are 0 or 1, one for each node, expected IDs of nodes; save a mask "
+        "{}: contains {} numbers that are 0 or 1, one per node, expected IDs of nodes; save a mask "
         "as an array of bool",
         path.string(), nodes));
   }
@@ -207,7 +206,7 @@ void write_split(size_t split, const std::filesystem::path& path, const IdRules&
   } catch (const UnknownId& unknown) {
     read([&](uint64_t id, const auto& place) {
       if (id == unknown.id)
-        throw InputError(place() + ": names no node of the graph; remove it, or mend the ID");
+        throw InputError(place() + ": names no node of the graph; remove it, or fix the ID");
     });
   }
   ids.remove();

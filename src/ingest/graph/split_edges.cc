@@ -73,7 +73,7 @@ class EdgeSplit {
       int64_t last = -1;
       for (int64_t edge = first; edge < end; ++edge) {
         const int64_t neighbour = graph_.neighbour(edge);
-        if (neighbour >= graph_.nodes()) throw damaged(node, "names a node that is not there");
+        if (neighbour >= graph_.nodes()) throw damaged(node, "names a node that does not exist");
         if (neighbour <= last) throw damaged(node, "does not ascend, or has a neighbour twice");
         visit(node, last = neighbour, edge);
         if (edge % 1'000'000 == 0) progress_(before + edge, 2 * graph_.edges());
@@ -228,7 +228,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split_edges(split).empty())
       throw InputError(
-          fmt::format("{}: its edges are split already (column {}); split the graph it was made from",
+          fmt::format("{}: its edges are already split (column {}); split the graph it was made from",
                       options.graph.string(), edges_column(split)));
   const Json provenance = make_provenance({graph.set().identity()}, {{"train_edges", options.train},
                                                                      {"valid_edges", options.valid},
@@ -241,7 +241,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
       result.pairs[split] = static_cast<int64_t>(there.split_edges(split).size() / 2);
     return result;
   }
-  check_columns(graph.set(), {.full = true});  // All of it is read.
+  check_columns(graph.set(), {.full = true});  // All of the set will be read.
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);
   writer.publish(graph.tables(), provenance);

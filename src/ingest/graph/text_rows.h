@@ -20,7 +20,7 @@ class TextRows {
   bool next();
   /// A field of the current row, valid until next().
   std::string_view field(size_t column) const { return fields_[column]; }
-  /// The place of the current row.
+  /// The position of the current row, for errors.
   const LineReader& at() const { return lines_; }
 
  private:

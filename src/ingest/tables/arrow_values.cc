@@ -71,7 +71,7 @@ void each_number(char storage, const std::byte* data, int64_t begin, int64_t row
   }
 }
 
-// Returns the double nearest to a decimal number. Up to 2^53 both numbers are exact and one division rounds
+// Returns the double nearest to a decimal number. Up to 2^53 both numbers are exact, and one division rounds
 // once.
 double decimal(Wide value, int scale) {
   constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -107,8 +107,8 @@ void decode_integers(const ArrowType& type, const std::byte* data, int64_t begin
   });
 }
 
-// A view has 16 bytes: the length, and the text itself if it is up to 12 bytes, else its buffer and offset
-// there.
+// A view has 16 bytes: the length, followed by the text itself if it has up to 12 bytes, otherwise by the
+// text's buffer and its offset there.
 std::string_view view_at(const ArrowBuffers& buffers, const std::byte* views, int64_t at) {
   const std::byte* const view = views + at * 16;
   const auto length = load<int32_t>(view);
@@ -163,7 +163,7 @@ void decode_vectors(const ArrowType& type, const ArrowBuffers& buffers, int64_t 
     if (valid[i] == 0) values.reals[i] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// Reads the items of all lists at once, and drops those of lists that are missing, which may have some.
+// Reads the items of all lists at once, and drops those of missing lists, which may have some.
 void decode_lists(const ArrowType& type, const ArrowBuffers& buffers, int64_t begin, int64_t rows,
                   Values& values) {
   values.lengths.assign(values.rows, 0);
@@ -280,8 +280,8 @@ void decode_dictionary(const ArrowType& type, const ArrowArray& array, int64_t f
   const ArrowBuffers buffers(array, where);
   buffers.require_rows(first, rows);
   if (array.dictionary == nullptr) throw buffers.broken("no dictionary");
-  // A large dictionary is read where the rows point, as decoding all of it for a few rows would take far
-  // longer.
+  // In a large dictionary, only the entries that rows refer to are read, because decoding all of it for a few
+  // rows would take far longer.
   const bool whole = array.dictionary->length <= 4 * rows;
   Values known;
   decode_plain(type, *array.dictionary, 0, whole ? array.dictionary->length : 0, where, known);
@@ -337,7 +337,7 @@ void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first,
   values.integers.clear();
   values.reals.clear();
   values.texts.clear();
-  if (type.kind != ValueKind::list) {  // The values may be those of a list column before.
+  if (type.kind != ValueKind::list) {  // Otherwise the values may be those of an earlier list column.
     values.items.clear();
     values.lengths.clear();
   }

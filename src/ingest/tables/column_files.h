@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The files of one column of a node type: its values, and which of them are missing, once one is. Not
+/// The files of one column of a node type: its values and, if any are missing, a mask of these. Not
 /// thread-safe.
 class ColumnFiles {
  public:
@@ -24,7 +24,7 @@ class ColumnFiles {
   int64_t missing() const { return missing_; }
 
   void add_validity(std::span<const uint8_t> valid);
-  /// Completes the mask, and returns the start of the column's entry in the manifest.
+  /// Completes the mask, and returns the beginning of the column's entry in the manifest.
   Json finish(const char* meaning);
 
  private:

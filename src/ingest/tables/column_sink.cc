@@ -38,7 +38,7 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
     case ValueKind::vector:
       return make_real_sink(std::move(files), "vector", {type.width});
     case ValueKind::text:
-      if (!type.is_utf8) return left_out("bytes that are no text");
+      if (!type.is_utf8) return left_out("bytes that are not text");
       return make_category_sink(std::move(files), false);
     case ValueKind::list:
       return make_multi_category_sink(std::move(files), false);

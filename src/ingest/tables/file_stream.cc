@@ -95,7 +95,7 @@ bool is_table_file(const fs::path& path) {
 
 std::vector<fs::path> find_table_files(const std::string& pattern) {
   std::vector<fs::path> files;
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  std::error_code unreadable;  // A name that the system does not accept is not a file either.
   if (fs::is_directory(pattern, unreadable)) {
     for (const fs::directory_entry& entry : fs::directory_iterator(pattern, unreadable))
       if (entry.is_regular_file(unreadable) && is_table_file(entry.path())) files.push_back(entry.path());

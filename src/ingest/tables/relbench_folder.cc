@@ -13,12 +13,12 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns a text of the manifest, or "" for null or nothing.
+// Returns a text of the manifest, or "" if it is null or missing.
 std::string text_at(const YAML::Node& node, const char* key, const std::string& where) {
   const YAML::Node found = node[key];
   if (!found || found.IsNull()) return "";
   if (!found.IsScalar())
-    throw InputError(fmt::format("{}: {} is no text; expected the name of a column", where, key));
+    throw InputError(fmt::format("{}: {} is not a text; expected the name of a column", where, key));
   return found.Scalar();
 }
 
@@ -37,16 +37,16 @@ std::vector<std::string> columns_at(const YAML::Node& node, const char* key, con
 TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::path& folder,
                      const std::string& path) {
   const std::string where = fmt::format("{}: table '{}'", path, name);
-  if (!node.IsMap()) throw InputError(where + ": is no map; expected pkey, time_col and fkeys");
+  if (!node.IsMap()) throw InputError(where + ": is not a map; expected pkey, time_col and fkeys");
   TableSpec table{.name = name, .open = {}};
   table.key = columns_at(node, "pkey", where);
   table.time = text_at(node, "time_col", where);
   if (const YAML::Node keys = node["fkeys"]; keys && !keys.IsNull()) {
-    if (!keys.IsMap()) throw InputError(where + ": fkeys is no map; expected COLUMN: TABLE");
+    if (!keys.IsMap()) throw InputError(where + ": fkeys is not a map; expected COLUMN: TABLE");
     for (const auto& key : keys) table.foreign_keys.push_back({{key.first.Scalar()}, key.second.Scalar()});
   }
   const fs::path file = folder / "db" / (name + ".parquet");
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  std::error_code unreadable;  // A name that the system does not accept is not a file either.
   if (name.find('/') != std::string::npos || !fs::is_regular_file(file, unreadable))
     throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.string()));
   table.files = 1;
@@ -61,7 +61,7 @@ void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
   if (!fs::is_regular_file(path))
     throw InputError(
         folder.string() +
-        ": has no manifest.yaml, so it is no data set of RelBench; name its tables with --table");
+        ": has no manifest.yaml, so it is not a data set of RelBench; name its tables with --table");
   try {
     const YAML::Node manifest = YAML::Load(read_text(path));
     const YAML::Node tables = manifest.IsMap() ? manifest["tables"] : YAML::Node();
@@ -72,7 +72,7 @@ void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
       options.files.push_back(folder / "db" / (options.tables.back().name + ".parquet"));
     }
   } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}; mend the manifest", path.string(), error.mark.line + 1,
+    throw InputError(fmt::format("{}:{}:{}: {}; fix the manifest", path.string(), error.mark.line + 1,
                                  error.mark.column + 1, error.msg));
   }
 }

@@ -45,7 +45,7 @@ void check_specs(const std::vector<TableSpec>& tables) {
   for (const TableSpec& table : tables) {
     if (table.name.empty()) throw UsageError("a table has no name");
     if (find_table(tables, table.name) != &table)
-      throw UsageError(fmt::format("two tables are called '{}'; rename one", table.name));
+      throw UsageError(fmt::format("two tables are named '{}'; rename one", table.name));
     check_foreign_keys(table, tables);
   }
 }

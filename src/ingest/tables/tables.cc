@@ -46,8 +46,8 @@ Json sources_of(const TablesOptions& options) {
   return sources;
 }
 
-// Returns the memory of each sort: reading and writing columns has one half of what is free, and all sorts
-// that can live at once share the other.
+// Returns the memory of each sort: reading and writing columns uses one half of the free memory, and all
+// sorts that can exist at the same time share the other half.
 int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
   constexpr int64_t kMin = kMiB / 2;
@@ -100,8 +100,8 @@ size_t TablesBuild::index_of(const std::string& table) const {
   return static_cast<size_t>(std::ranges::find(states_, table, &NodeTypeState::name) - states_.begin());
 }
 
-// The first table whose foreign keys lead to tables that were read, as their edges need one sort only. Where
-// keys form a cycle, the first that was not read.
+// Returns the first table whose foreign keys refer to tables that have been read, because its edges need only
+// one sort. If keys form a cycle, returns the first table that has not been read.
 size_t TablesBuild::next_table() const {
   size_t first = states_.size();
   for (size_t table = 0; table < states_.size(); ++table) {
@@ -181,7 +181,7 @@ TablesResult TablesBuild::run(const Json& provenance) {
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
-  if (options.files.empty()) {  // Whether these are the same tables as before cannot be known.
+  if (options.files.empty()) {  // It cannot be known whether these are the same tables as before.
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);

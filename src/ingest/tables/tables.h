@@ -15,7 +15,7 @@ namespace plimsoll {
 struct TablesOptions {
   std::vector<TableSpec> tables = {};
   /// Files that the tables are read from. Their hashes are the sources in the provenance; without files, as
-  /// for tables of another process, the names of the tables are.
+  /// for tables of another process, the sources are the names of the tables.
   std::vector<std::filesystem::path> files = {};
   bool reverse = false;  ///< Also make the reverse edge types.
   std::filesystem::path out = {};
@@ -23,7 +23,7 @@ struct TablesOptions {
 };
 
 struct TablesResult {
-  bool already_there = false;  ///< The output already held these sources, so nothing was done.
+  bool already_there = false;  ///< Whether the output already held these sources, so that nothing was done.
   int64_t node_types = 0, edge_types = 0;
   int64_t nodes = 0, edges = 0;
   int64_t rows = 0;                        ///< Number of rows read.

@@ -34,7 +34,7 @@ struct FieldCount {
   bool has_blanks = false;  // Inside a field without quotes.
 };
 
-// Counts the fields of a line; none if it has a bad quote.
+// Counts the fields of a line; 0 if it has a bad quote.
 FieldCount count_fields(std::string_view line, char separator) {
   FieldCount count;
   try {
@@ -51,8 +51,8 @@ FieldCount count_fields(std::string_view line, char separator) {
   return count;
 }
 
-// Whether a rare separator divides the first lines better than blanks do. `a|b c|d` between blanks are two
-// texts with bars in them.
+// Returns whether a rare separator divides the first lines better than blanks do. `a|b c|d`, divided at
+// blanks, is two texts with bars in them.
 bool divides(char separator, std::string_view first, std::string_view second) {
   const FieldCount found = count_fields(first, separator);
   if (found.fields < 2 || (!second.empty() && found.fields != count_fields(second, separator).fields))
@@ -76,14 +76,13 @@ Delimited Delimited::open(const std::filesystem::path& path, Comments comments) 
   Delimited result;
   std::string_view line;
   if (!lines.next_row(line, comments))
-    throw InputError(
-        fmt::format("{}: found no line but comments, expected a table; fetch it again", path.string()));
+    throw InputError(fmt::format("{}: found only comments, expected a table; fetch it again", path.string()));
   const Charge copied(Tag::ingest, static_cast<int64_t>(line.size()));
   const std::string first(line);
   const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
   result.separator = separator_of(first, more ? line : std::string_view());
   if (more) result.second = fields_of(line, result.separator, lines, result.charge);
-  // The reader has passed the first line, so a bad quote in it is reported from a fresh one.
+  // The reader is past the first line, so a bad quote in it is reported from a new reader.
   LineReader again(InputStream::open(path), path.string());
   again.next_row(line, comments);
   result.columns = fields_of(line, result.separator, again, result.charge);
@@ -99,8 +98,9 @@ size_t Delimited::column(const std::string& name, const std::filesystem::path& p
   throw UsageError(
       header ? fmt::format("{}: has no column '{}'; its columns are {}", path.string(), name,
                            fmt::join(columns, ", "))
-             : fmt::format("{}: has no column '{}'; its {} columns have no names, number them from 0",
-                           path.string(), name, columns.size()));
+             : fmt::format(
+                   "{}: has no column '{}'; its {} columns have no names; refer to them by numbers from 0",
+                   path.string(), name, columns.size()));
 }
 
 std::string_view cut_field(std::string_view& rest, char separator) {

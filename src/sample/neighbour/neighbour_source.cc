@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-// Uses are counted in as many blocks as give this count on average.
+// Uses are counted in as many blocks as make a row's average count equal to this.
 constexpr int64_t kCountedUses = 16;
 // Samples may take 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
 constexpr int64_t kSamplesShare = 2;
@@ -30,8 +30,8 @@ constexpr int64_t kSamplesShare = 2;
 constexpr int64_t kMinEpochs = 4;
 // They are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kMinMemoryPerBuffer = 32;
-// Number of blocks whose samples fit into the largest cache: in a small graph they may take more than its
-// rows.
+// Number of blocks whose samples fit into the largest cache: in a small graph they may need more memory than
+// its rows.
 constexpr int64_t kSamplesAhead = 8;
 // Maximum disk space, as a multiple of the data set with features as f32.
 constexpr int64_t kScratchOfData = 4;
@@ -87,8 +87,8 @@ BlockSampler::From NeighbourSource::sampled_from() const {
           options_.exclude_targets};
 }
 
-// Nothing else needs the memory yet. If blocks are larger than the division of memory expects, all are
-// sampled again with the minimum, so the division does not decide whether a budget is enough.
+// Called while nothing else needs the memory. If blocks are larger than the division of memory assumes, all
+// are sampled again with the minimum, so the division never determines whether a budget is large enough.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
   SampleSizes first;
   {
@@ -159,13 +159,13 @@ StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
           .edges = sizes.edges};
 }
 
-// Makes the file for samples, after guess_sizes(). Makes none if it would not hold a part of an epoch.
+// Makes the file for samples, after guess_sizes(). Makes none if it would hold too small a part of an epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
   if (options_.scratch.folder.empty()) return;
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
-  // Bytes of an average block, with some reserve.
+  // Bytes of an average block, plus a reserve.
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;
   const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
   const int64_t bytes = sample_file_bytes(of_block, ScratchFile::room(options_.scratch.folder));
@@ -400,8 +400,8 @@ SampleSizes NeighbourSource::guess_sizes() const {
   return sizes;
 }
 
-// This is enough for rounds that need few passes over the rows. Samples of a small graph take more than the
-// graph.
+// This is enough for rounds that need few passes over the rows. Samples of a small graph need more space than
+// the graph.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
   return std::max(kSmallGraphScratch, kScratchOfData * data_bytes());

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Returns a 64-bit key for everything drawn for one item (a seed node, a start, an edge) in an epoch. Items
-/// have different keys.
+/// Returns a 64-bit key for all draws for one item (a seed node, a start, an edge) in an epoch. Different
+/// items have different keys.
 constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int64_t item) {
   const auto id = static_cast<uint64_t>(item);
   const Philox::Counter bits = Philox(seed)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
@@ -45,8 +45,8 @@ class Draws {
     return four_[next_++];
   }
 
-  /// Draws exactly uniformly from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in an
-  /// interval", ACM TOMACS 29(1), 2019; above it by rejection.
+  /// Draws uniformly, without bias, from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in
+  /// an interval", ACM TOMACS 29(1), 2019; above it by rejection.
   uint64_t below(uint64_t n) {
     if (n > UINT32_MAX) {
       const uint64_t mask = ~uint64_t{0} >> std::countl_zero(n - 1);

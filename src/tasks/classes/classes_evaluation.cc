@@ -45,7 +45,7 @@ std::vector<std::string> splits_to_evaluate(const std::string& only, const std::
     if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
   if (splits.empty())
     throw UsageError(
-        fmt::format("no split '{}' to evaluate; there are valid and test, as the graph has them", only));
+        fmt::format("no split '{}' to evaluate; expected valid or test, if the graph has it", only));
   return splits;
 }
 

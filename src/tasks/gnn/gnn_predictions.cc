@@ -18,7 +18,7 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// The node of each row: those of a file, if one is given, else all nodes.
+// The node of each row: those listed in a file, if one is given, otherwise all nodes.
 struct PredictedNodes {
   PredictedNodes(const PredictionRequest& request, const NeighbourSource* giant) : graph(giant) {
     if (giant != nullptr && !request.nodes.empty()) some = read_node_list(request.nodes, giant->graph());

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// What a model predicts.
+/// The items that a model predicts.
 enum class GnnHead { graphs, nodes, pairs, trees };
 
 struct GnnStageOptions {
@@ -17,17 +17,17 @@ struct GnnStageOptions {
   GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
   std::string data;  ///< Identity of the data set.
-  /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
+  /// Graphs whose distances determine paths.cutoff auto; null: the training graphs.
   const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// The options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
+/// Returns the options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
 GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
 
-/// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
-/// TreePretraining. Errors: UsageError for a model that is not one of paths.
+/// Returns the objective that learns from unlabelled trees, by the recipe's `pretraining`. `baseline` has the
+/// same meaning as in TreePretraining. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
 
 struct GnnStageResult {
@@ -41,8 +41,8 @@ MemoryPlan plan_gnn(const GnnStageOptions& options);
 
 /// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors. The model
 /// predicts the class of each graph or of each labelled node, or the values of their targets if the source
-/// has any. For pairs its classes() are the `gnn.hidden` channels of a node's embedding; for trees they are
-/// bins of the distance of a node's children. Errors: those of fit(); InputError for labels that are not
+/// has any. For pairs, its classes() are the `gnn.hidden` channels of a node's embedding; for trees, they are
+/// bins of the distances to a node's children. Errors: those of fit(); InputError for labels that are not
 /// classes 0, 1, ..., and those of target_scale().
 GnnStageResult train_gnn(const GnnStageOptions& options);
 

@@ -53,8 +53,8 @@ class GnnTraining final : public Training {
                          format_count(static_cast<int64_t>(split_.test.size())),
                          data_.forests().graphs > 0 ? "; " : "", data_.forests_in_words());
     const std::vector<SeedList>& lists = data_.neighbours()->blocks().lists();
-    return fmt::format("{} {} an epoch, in {} blocks, validated on {}", format_count(lists[0].size()), unit(),
-                       format_count(static_cast<int64_t>(split_.training.size())),
+    return fmt::format("{} {} per epoch, in {} blocks, validated on {}", format_count(lists[0].size()),
+                       unit(), format_count(static_cast<int64_t>(split_.training.size())),
                        format_count(lists[1].size()));
   }
 

@@ -8,25 +8,25 @@
 
 namespace plimsoll {
 
-/// What a Gnn learns in one of its tasks.
+/// Describes one of the tasks of a Gnn.
 struct GnnTask {
   GnnHead head;
   /// The kinds of data sets that the task accepts.
   std::vector<std::string> kinds;
-  /// The numbers to be predicted instead of classes.
+  /// The targets to predict instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
 };
 
-/// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
+/// Opens a data set to train a Gnn in a single stage. Errors: those of Task::open().
 std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task);
 
-/// A trained Gnn of a run, and data for it.
+/// A trained Gnn of a run, and a data set to use it on.
 struct TrainedGnn {
-  /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
-  /// no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other features
-  /// or IDs than the model.
+  /// Opens the model of a run, and a data set that may differ from the one it was trained on. One giant graph
+  /// needs no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other
+  /// features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}

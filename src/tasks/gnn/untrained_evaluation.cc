@@ -12,7 +12,8 @@
 namespace plimsoll {
 namespace {
 
-// The number of classes that training will find, if the labels of all splits are among those that train.
+// Returns the number of classes that training will find, if the labels of all splits also occur in the
+// training split.
 int64_t classes_of(const GraphView& graph) {
   int64_t highest = 0;
   if (graph.y().empty()) return 1;
@@ -34,7 +35,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   GnnModel model;
   model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
                                       static_cast<uint64_t>(request.recipe.seed));
-  // The files of a rehearsal are sparse and take no space.
+  // The files of a rehearsal are sparse and use no disk space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;
   if (place.empty()) place = std::filesystem::temp_directory_path(none);

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Trains a Gnn to predict numbers: those of each graph, or of each node that has some.
+// Trains a Gnn to predict values of each graph, or of each node that has targets.
 class RegressionTask final : public Task {
  public:
   explicit RegressionTask(GnnTask task) : task_(std::move(task)) {}
