@@ -54,7 +54,7 @@ RunFiles read_run(const fs::path& folder) {
   RunFiles run{folder, {}, {}, {}, {}};
   if (fs::exists(folder / "manifest.json")) run.manifest = parse_json(read_text(folder / "manifest.json"));
   if (!run.manifest.is_object() || run.manifest.value("kind", Json()) != "run")
-    throw InputError(folder.string() + ": is no run; expected a folder that `plimsoll train` made");
+    throw InputError(folder.string() + ": is not a run; expected a folder that `plimsoll train` wrote");
   run.recipe = settings_of(folder, run.manifest);
   if (fs::exists(folder / "evaluation.json"))
     run.evaluation = parse_json(read_text(folder / "evaluation.json"));
@@ -62,7 +62,7 @@ RunFiles read_run(const fs::path& folder) {
   return run;
 }
 
-// Facts of runs; the first run that has a fact adds its row.
+// Rows of a table with one column per run; the first run that has a value adds its row.
 class Rows {
  public:
   explicit Rows(size_t runs) : runs_(runs) {}
@@ -152,7 +152,7 @@ bool Row::differs() const {
 }
 
 RunComparison compare_runs(const std::vector<fs::path>& folders) {
-  if (folders.size() < 2) throw UsageError("compare needs two runs at least");
+  if (folders.size() < 2) throw UsageError("compare needs at least two runs");
   RunComparison comparison;
   std::vector<RunFiles> runs;
   for (const fs::path& folder : folders) {

@@ -40,14 +40,15 @@ void run(SplitEdgesVerbOptions& options) {
       {.out = options.split.out,
        .already_there = result.already_there,
        .counts = std::move(counts),
-       .text =
-           fmt::format("{} nodes, {} edges stay; to predict: {} train, {} validate, {} test",
-                       format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
-                       format_count(result.pairs[1]), format_count(result.pairs[2])),
+       .text = fmt::format(
+           "{} nodes, {} edges kept; to predict: {} for training, {} for validation, {} for testing",
+           format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
+           format_count(result.pairs[1]), format_count(result.pairs[2])),
        .from = "options",
-       .remarks = result.undirected
-                      ? "every edge stands both ways: a pair is held out both ways, and predicted once\n"
-                      : "edges are directed: each is predicted, and held out with its reverse\n",
+       .remarks =
+           result.undirected
+               ? "every edge exists in both directions: each pair is held out in both, and predicted once\n"
+               : "edges are directed: each is predicted by itself, and held out together with its reverse\n",
        .took = format_seconds(seconds)},
       seconds, budget, options.json);
 }
