@@ -38,8 +38,7 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
   add_word_option(verb, "--time", format.time,
                   "Meaning of times in tables: s, ms or us, timeofday, none, or delta (seconds since the "
                   "previous line); in candump logs: s (absolute) or delta (from candump -t d); default: s in "
-                  "tables, detected in candump logs"); "
-      "in candump logs: s (absolute) or delta (from candump -t d); default for tables: s");
+                  "tables, detected in candump logs");
   verb.add_option_function<std::string>(
           "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
           "If a capture is truncated: read the complete part and warn (read), or fail")
