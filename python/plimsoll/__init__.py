@@ -1,4 +1,4 @@
-"""Plimsoll: graph neural networks inside a stated memory budget.
+"""Plimsoll: graph neural networks within a memory budget.
 
 The package opens and makes data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and exchanges them with
 PyTorch Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy. It imports torch and PyTorch

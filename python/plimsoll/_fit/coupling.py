@@ -1,6 +1,6 @@
 """Finds the modules of a model whose result depends on which graphs run together.
 
-Graphs run alone and together, in float64, without dropout and with given statistics in batch norm. If a row of the
+Graphs run separately and together, in float64, without dropout and with given statistics in batch norm. If a row of the
 output differs, it depends on the other graphs. Batch norm is found by its calls, and is exact over a batch
 (`batch_statistics.py`).
 """
