@@ -101,4 +101,4 @@ def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
 def require_other_file(out: Path, source: PathLike) -> None:
     """Checks that an output is not the file that is read. Errors: `Failure`."""
     if out.exists() and Path(source).exists() and out.samefile(source):
-        raise Failure(f"{out} is an input and would be overwritten; name another file")
+        raise Failure(f"{out} is read, and would be written over; name another file")

@@ -162,7 +162,7 @@ def fit_large_graphs(buffer, *budgets):
         try:
             plimsoll.fit(Means(buffer), graphs, batch_size=4, budget=smallest[0] - less * MIB)
         except plimsoll.BudgetExceeded as refusal:
-            assert re.search("or more|give more than|smallest budget that works is", str(refusal)), refusal
+            assert re.search("at least|give more than|smallest budget that works is", str(refusal)), refusal
     return smallest
 
 

@@ -15,7 +15,7 @@ class Place:
     local_ranks: int  #: Ranks on this machine.
     address: str
     port: int
-    port_from: str  #: The environment variable that the port comes from.
+    port_from: str  #: The environment variable with the port.
     serves: bool  #: Whether this rank serves the store. Otherwise another rank or the launcher serves it.
     rank_0_serves: bool
     attempt: str

@@ -54,7 +54,8 @@ def _require_gloo() -> None:
     import torch.distributed as dist
 
     if not dist.is_available() or not dist.is_gloo_available():
-        raise UsageError("this torch has no gloo, which ranks talk by; install torch from PyPI, or train in one process")
+        raise UsageError("this torch has no gloo, through which ranks communicate; install torch from PyPI, or train in one "
+                         "process")
 
 
 def _run(arguments: Sequence[str], where: Place) -> NoReturn:
@@ -120,7 +121,7 @@ def _launch(ranks: int, arguments: Sequence[str]) -> int:
         # A rank's own error comes before the errors by which the other ranks report its end.
         return next((code for code in (2, 3, 4, 1) if code in codes), INTERRUPTED)
     except SignalException:
-        return INTERRUPTED  # The ranks got the signal too, and have printed where they stopped.
+        return INTERRUPTED  # The ranks also got the signal and have printed where they stopped.
     return 0
 
 
