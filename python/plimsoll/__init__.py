@@ -6,7 +6,7 @@ Geometric only for calls that need them, and loads each of its own modules on fi
 command line. docs/python/ has one page per task.
 """
 
-TYPE_CHECKING = False  # Importing typing would take most of the package's import time.
+TYPE_CHECKING = False  # Importing typing would account for most of the package's import time.
 if TYPE_CHECKING:
     from typing import Any
 

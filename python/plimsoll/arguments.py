@@ -42,7 +42,7 @@ def instance_of(name: str, value: object, kind: type[T]) -> T:
 
 
 def column(name: str, value: object) -> str:
-    """Returns a column, a name or a number from 0, as the builder takes it. Errors: `UsageError`."""
+    """Returns a column, as a name or a number counted from 0, in the builder's form. Errors: `UsageError`."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 0:

@@ -32,7 +32,7 @@ struct Decisions {
     const auto print_count = [](const char* description, int64_t count) {
       if (count > 0) fmt::print("{}: {}\n", description, format_count(count));
     };
-    print_count("blocks whose tensors were not as planned", unforeseen);
+    print_count("blocks whose tensors differed from the plan", unforeseen);
     print_count("blocks run again alone to stay within the budget", reruns);
     print_count("times memory was returned because the system was short of it", sheds);
     print_count("tensors that did not fit in their block's range", overflows);

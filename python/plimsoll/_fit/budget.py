@@ -116,7 +116,7 @@ class budget(ContextDecorator):
             train()
         print(memory)
 
-    It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a block of its own.
+    It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a separate block.
 
     - `size`: bytes, or text such as "2GiB", or "80%" of the detected limit (SLURM, cgroups, ulimit, RAM). None means
       that limit minus 64 MiB.

@@ -1,4 +1,4 @@
-"""The caller's random numbers, while `plimsoll.fit` seeds the generators that they come from."""
+"""Preserves the caller's random generators while `plimsoll.fit` seeds them."""
 
 from __future__ import annotations
 

@@ -142,8 +142,8 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _agree(alone: list[list[Tensor]], together: list[Tensor], parts: Sequence[Data]) -> bool | None:
-    """Returns whether the outputs of the parts alone equal those together; None if it is unknown which row belongs to
-    which part.
+    """Returns whether the outputs of the separate parts equal those of all parts together; None if it is unknown which
+    row belongs to which part.
     """
     if any(len(tensors) != len(together) for tensors in alone):
         return None

@@ -275,7 +275,7 @@ class _Found:
         self._largest: list[Data] = []  # the largest by nodes, and by edges
 
     def go_through(self, needs: Needs) -> None:
-        """Runs parts of the largest batches, and these. Errors: `UsageError` if there are no batches."""
+        """Runs parts of the largest batches, and these batches. Errors: `UsageError` if there are no batches."""
         largest: list[tuple[int, Data]] = []
         for batch in self._once():
             if not isinstance(batch, Data):
@@ -300,7 +300,7 @@ class _Found:
         return all("n_id" in batch for batch in self._largest)
 
     def _once(self) -> Iterable[Data]:
-        # Use a copy of a loader and torch's generator as it was, so that epochs do not advance and the same batches come.
+        # Use a copy of a loader and the earlier state of torch's generator, so that epochs do not advance and batches are the same.
         self.rewind()
         return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
 

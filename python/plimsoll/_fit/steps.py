@@ -15,7 +15,7 @@ from plimsoll.errors import BudgetExceeded, UsageError
 Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
-# Words in the name of a parameter that takes the whole batch, as in OGB's batched_data.
+# Words in the name of a parameter that receives the whole batch, as in OGB's batched_data.
 _WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}
 
 

@@ -23,7 +23,7 @@ class Verdict:
     time_ns: int  #: Time of its last frame in nanoseconds.
     score: float  #: The fused score, scaled so that a window is an alarm above 1; log-odds if the detector has no fused score.
     alarm: bool  #: Whether `score` is above the threshold.
-    parts: dict[str, float]  #: The score of each part of a fused score alone; empty without a fused score.
+    parts: dict[str, float]  #: The separate scores of the parts of a fused score; empty without a fused score.
     attack: bool | None  #: Whether one of its frames is labelled as an attack; None without labels.
 
 

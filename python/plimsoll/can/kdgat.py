@@ -22,7 +22,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 _STACKS = {"encoder_layers": "encoder", "encoder_bns": "encoder_norms", "decoder_layers": "decoder", "decoder_bns": "decoder_norms"}
 _HEADS = {"z_mean": "mu", "z_logvar": "logvar", "canid_classifier": "id_head", "id_embedding": "embedding"}
 _LISTS = {"convs", "fc_layers", "neighborhood_decoder", *_STACKS}  # lists of layers, followed by a layer's number
-_ACTIVATIONS = 3  # a linear layer, ReLU and dropout take three numbers of a ModuleList or Sequential
+_ACTIVATIONS = 3  # a linear layer, ReLU and dropout use three numbers of a ModuleList or Sequential
 
 
 def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None = None) -> ModelFile:
@@ -66,7 +66,7 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
 
 
 def kdgat_names(model: ModelFile) -> dict[str, NDArray[np.float32]]:
-    """Returns the weights by KD-GAT's names, as `load_state_dict` of its models takes them."""
+    """Returns the weights by KD-GAT's names, in the form that `load_state_dict` of its models accepts."""
     if model.kind == VGAE:
         back = {ours: theirs for theirs, ours in (_STACKS | _HEADS).items()}
 

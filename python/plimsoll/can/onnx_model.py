@@ -19,7 +19,7 @@ _LOWEST = float(np.finfo(np.float32).min)
 
 
 def write_onnx(file: ModelFile, path: Path, name: str) -> None:
-    """Writes a detector or an autoencoder as ONNX to `path`. `name` stands for the model file in errors.
+    """Writes a detector or an autoencoder as ONNX to `path`. `name` identifies the model file in errors.
 
     Errors: `UsageError` for a model that cannot be written as ONNX; `MissingPackage` without `onnx`.
     """

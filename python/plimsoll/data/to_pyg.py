@@ -93,7 +93,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
 
 
 def _require_memory(graph: GraphColumns) -> None:
-    # edge_index, the numbers of one end while it is made, and what is copied.
+    # edge_index, the numbers of one end while it is made, and the copied columns.
     needed = 24 * graph.num_edges
     if graph._mapping.has_column("edge_id"):
         needed += 16 * graph.num_edges

@@ -13,7 +13,7 @@ from plimsoll.errors import UsageError
 
 #: Seconds without a heartbeat after which a rank counts as stalled.
 STALL = "PLIMSOLL_STALL_TIMEOUT_S"
-#: A step is also a stall if it takes this many times the longest step so far, and at least the seconds of `STALL`.
+#: A rank also counts as stalled if a step takes this many times as long as the longest one so far, and at least `STALL` seconds.
 _TIMES_THE_LONGEST = 20.0
 #: Seconds between two heartbeats.
 BEAT_S = 0.5

@@ -22,7 +22,7 @@ class Place:
 
 
 def place() -> Place | None:
-    """Returns the place that torchrun or SLURM gave this process; None if it runs alone.
+    """Returns the place that torchrun or SLURM assigned to this process; None if it is the only process.
 
     `src/cli/main.cc:is_a_rank` makes the same decision.
     """

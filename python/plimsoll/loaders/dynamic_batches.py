@@ -1,4 +1,4 @@
-"""Batches limited by nodes and edges, for any loader that takes a `batch_sampler`."""
+"""Batches limited by nodes and edges, for any loader that accepts a `batch_sampler`."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Steps {
 };
 
 // Describes the detector's results on the windows that were not trained on.
-std::string verdict_of(const fs::path& evaluation) {
+std::string summary_of(const fs::path& evaluation) {
   const Json json = parse_json(read_text(evaluation));
   const Json* strictest = nullptr;
   for (const Json& model : json.at("splits").at(0).at("models")) {
@@ -139,8 +139,8 @@ std::string verdict_of(const fs::path& evaluation) {
       strictest = &model;
   }
   if (strictest == nullptr) return "";
-  const auto percent = [&](const char* figure) {
-    const Json& value = strictest->at(figure);
+  const auto percent = [&](const char* metric) {
+    const Json& value = strictest->at(metric);
     return value.is_number() ? fmt::format("{:.2f} %", 100 * value.get<double>()) : "- %";
   };
   const Json& hourly = strictest->at("false_alarms_per_hour");
@@ -230,8 +230,8 @@ void run(DetectorVerbOptions& options) {
 
   const std::string model = read_text(run / "detector.safetensors");
   replace_file(options.out, [&](File& file) { file.write(model.data(), model.size()); });
-  if (const std::string verdict = verdict_of(evaluation); !verdict.empty())
-    fmt::print("{}: {}; all metrics: {}\n", options.out.string(), verdict, evaluation.string());
+  if (const std::string summary = summary_of(evaluation); !summary.empty())
+    fmt::print("{}: {}; all metrics: {}\n", options.out.string(), summary, evaluation.string());
   fmt::print("{}: the vehicle's detector; next: plimsoll detect {} CAPTURE\n", options.out.string(),
              options.out.string());
 }
