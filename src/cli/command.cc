@@ -145,7 +145,8 @@ void Resources::add_budget(CLI::App& verb) {
 }
 
 void Resources::add_threads(CLI::App& verb) {
-  verb.add_option("--threads", threads, "Number of threads; default: the available processors")
+  verb.add_option("--threads", threads,
+                  "Use this number of threads; default: the number of available processors")
       ->check(CLI::Range(1, 1024));
 }
 

@@ -108,19 +108,19 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
   CLI::Option* const dtype =
       group
           .add_option("--dtype", nodes.feature_layout.dtype,
-                      "Type of the numbers in a raw file of --features, such as f32 or f16")
+                      "Read numbers of this type, such as f32 or f16, from a raw file of --features")
           ->type_name("TYPE");
   CLI::Option* const shape =
       group
           .add_option("--shape", nodes.feature_layout.shape,
-                      "Shape of a raw file of --features: number of nodes and of features")
+                      "Read a raw file of --features with this number of nodes and of features")
           ->delimiter(',')
           ->type_name("V,F");
   dtype->needs(shape);
   shape->needs(dtype);
   group
       .add_option("--features-dtype", options.features_dtype,
-                  "Type to store features in: auto (the fewest bits that keep every value), f32, or f16, "
+                  "Store features in this type: auto (the fewest bits that keep every value), f32, or f16, "
                   "bf16 or i8, which round")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
@@ -149,21 +149,22 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   add_yes_or_no(*group, "--nodes-header", nodes.header,
                 "State whether the first line of this table names the columns; default: yes if other options "
                 "name columns or the line's ID is not a number");
-  group->add_option("--id", nodes.id, "Column of IDs in this table; default: the first column")
+  group->add_option("--id", nodes.id, "Read IDs from this column of the table; default: the first column")
       ->type_name("COLUMN");
-  group->add_option("--label", nodes.label, "Column of classes in this table, as numbers or text")
+  group->add_option("--label", nodes.label, "Read classes from this column of the table, as numbers or text")
       ->type_name("COLUMN");
   group
       ->add_option("--unlabelled", nodes.unlabelled,
-                   "Label that means unlabelled, in addition to empty fields and -1")
+                   "Read this label as unlabelled, in addition to empty fields and -1")
       ->type_name("TEXT");
   group
       ->add_option("--split", nodes.split,
-                   "Column of splits in this table: train, valid (or val), test, none")
+                   "Read splits from this column of the table: train, valid (or val), test or none")
       ->type_name("COLUMN");
   group
       ->add_option("--node-features", nodes.features,
-                   "Columns of numbers in this table; a field may hold several, separated by blanks")
+                   "Read features from these columns of numbers in the table; a field may hold several, "
+                   "separated by blanks")
       ->delimiter(',')
       ->type_name("COLUMN,...");
   group
@@ -171,7 +172,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
                    "Replace node features that are empty, NA or NaN by this value; default: refuse them")
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
-  group->add_option("--node-count", options.node_count, "Number of nodes; all IDs must be below V")
+  group->add_option("--node-count", options.node_count, "Set the number of nodes; all IDs must be below V")
       ->check(at_least(1))
       ->type_name("V");
 }
@@ -184,12 +185,19 @@ void add_edge_options(CLI::App& graph, EdgeListOptions& edges) {
           "may be compressed with zstd or gzip, from MatrixMarket files, or from .npy arrays")
       ->required()
       ->type_name("FILE...");
-  graph.add_option("--source", edges.source, "Column of sources: a name, or a number counted from 0")
+  graph
+      .add_option("--source", edges.source,
+                  "Read sources from this column: a name, or a number counted from 0")
       ->type_name("COLUMN")
       ->capture_default_str();
-  graph.add_option("--target", edges.target, "Column of targets")->type_name("COLUMN")->capture_default_str();
-  graph.add_option("--weight", edges.weight, "Column of weights, or a .npy file")->type_name("COLUMN");
-  graph.add_option("--edge-features", edges.features, "Columns of edge features, or a .npy file")
+  graph.add_option("--target", edges.target, "Read targets from this column")
+      ->type_name("COLUMN")
+      ->capture_default_str();
+  graph.add_option("--weight", edges.weight, "Read weights from this column, or from a .npy file")
+      ->type_name("COLUMN");
+  graph
+      .add_option("--edge-features", edges.features,
+                  "Read edge features from these columns, or from a .npy file")
       ->delimiter(',')
       ->type_name("COLUMN,...");
   add_yes_or_no(graph, "--header", edges.header,
@@ -197,9 +205,8 @@ void add_edge_options(CLI::App& graph, EdgeListOptions& edges) {
   add_word_option(
       graph, "--comments", edges.comments,
       "Skip lines that begin with # or %: only those before the first edge (leading), all, or none");
-  add_word_option(
-      graph, "--layout", edges.layout,
-      "Layout of a .npy array of edges: rows ([E, 2]) or columns ([2, E]); default: by its shape");
+  add_word_option(graph, "--layout", edges.layout,
+                  "Read a .npy array of edges as rows ([E, 2]) or columns ([2, E]); default: by its shape");
 }
 
 }  // namespace
@@ -211,17 +218,17 @@ void add_ingest_graph(CLI::App& ingest) {
   add_edge_options(*graph, made.edges);
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
   add_word_option(*graph, "--ids", made.ids,
-                  "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto");
+                  "Read IDs as dense (0 .. V-1), sparse (any numbers) or text; auto: detect");
   add_word_option(*graph, "--direction", made.direction,
-                  "Neighbours stored for each node: in (sources of its incoming edges) or out (targets of "
-                  "its outgoing edges)");
+                  "Store for each node the sources of its incoming edges (in) or the targets of its outgoing "
+                  "edges (out)");
   graph->add_flag("--undirected", made.undirected, "Add each edge in both directions");
   graph->add_flag("--dedup", made.dedup, "Keep only the first of duplicate edges");
   add_word_option(*graph, "--self-loops", made.self_loops,
                   "Keep self-loops, drop them, or add one to each node that has none");
   add_word_option(*graph, "--order", made.order,
-                  "Order of nodes: none (by ID), degree (most connected first), frequency (most often "
-                  "sampled first), or partition (parts with few edges between them)");
+                  "Order nodes by ID (none), by degree (most connected first), by frequency (most often "
+                  "sampled first), or by partition (parts with few edges between them)");
   graph
       ->add_option("--shard", options->shard,
                    "Make only part I of N, from whole edge files; `plimsoll merge` joins the parts")

@@ -65,13 +65,13 @@ void add_ingest_points(CLI::App& ingest) {
       ->type_name("DIR");
   points
       ->add_option("--knn", options->points.neighbours,
-                   "Number of nearest neighbours with an edge into each point")
+                   "Add an edge into each point from each of its K nearest neighbours")
       ->capture_default_str()
       ->type_name("K");
   points
       ->add_option("--dims", options->points.dimensions,
-                   "Number of coordinates per point in an array, 2 or 3; default: 3, or 2 if points have "
-                   "only two numbers")
+                   "Use this number of coordinates per point in an array, 2 or 3; default: 3, or 2 if points "
+                   "have only two numbers")
       ->check(CLI::Range(2, 3));
   points
       ->add_option("--labels", options->points.labels,

@@ -104,7 +104,7 @@ void add_ingest_swc(CLI::App& ingest) {
                   "Resample branches at equal steps of at most this length, such as 10um")
       ->type_name("LENGTH");
   swc->add_option("--node-features", options->swc.features,
-                  "Node features to use, from radius, children, depth and type")
+                  "Use these node features, from radius, children, depth and type")
       ->delimiter(',')
       ->capture_default_str();
   swc->add_option("--root", options->root,

@@ -63,16 +63,16 @@ void add_split_edges(CLI::App& app) {
   verb->add_option("--out", split.out, "Write the graph without the held-out edges to this folder")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--valid", split.valid, "Fraction of the edges used for validation")
+  verb->add_option("--valid", split.valid, "Hold out this fraction of the edges for validation")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--test", split.test, "Fraction of the edges used for testing")
+  verb->add_option("--test", split.test, "Hold out this fraction of the edges for testing")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--train", split.train, "Fraction of the remaining edges used for training")
+  verb->add_option("--train", split.train, "Predict this fraction of the remaining edges in training")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--seed", split.seed, "Random seed")->capture_default_str();
+  verb->add_option("--seed", split.seed, "Use this random seed")->capture_default_str();
   verb->add_flag("--force", split.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);

@@ -152,7 +152,7 @@ void add_top(CLI::App& app) {
   verb->add_option("RUN", options->run,
                    "The folder of a run, even if it has ended; default: all runs in progress");
   CLI::Option* const interval =
-      verb->add_option("--interval", options->interval, "Seconds between updates on a terminal");
+      verb->add_option("--interval", options->interval, "Update a terminal at this interval, in seconds");
   interval->check(within(0.1, 3600))->capture_default_str();
   verb->add_flag("--once", options->once, "Print the current state once")->excludes(interval);
   verb->add_flag("--json", options->json, "Print the current state once as JSON")->excludes(interval);

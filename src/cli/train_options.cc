@@ -50,7 +50,8 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
                   "Estimate memory without running anything (static), by running a few small blocks and one "
                   "large one (measured), or by running the worst block of each kind (trial); default: "
                   "memory.estimation in the recipe");
-  verb->add_option("--prefetch", options->prefetch, "Number of blocks that the run reads ahead; 0: none")
+  verb->add_option("--prefetch", options->prefetch,
+                   "Plan for a run that reads up to this number of blocks ahead; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
   CLI::Option* const profile = verb->add_flag(
@@ -89,7 +90,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_option("--run", options->run, "Write the run to this folder")->required()->type_name("DIR");
   add_device(*verb, options->device);
   verb->add_option("--prefetch", options->prefetch,
-                   "Maximum number of blocks to read ahead, if the budget allows it; 0: none")
+                   "Read up to this number of blocks ahead, if the budget allows it; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
   const auto set_scratch = [options](const std::string& text) {
@@ -97,14 +98,15 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   };
   verb->add_option_function<std::string>(
           "--scratch", set_scratch,
-          "Giant graphs: disk space for spilled samples and blocks; 0: no spilling; default: four times the "
-          "size of the graph's columns, at least 2 GiB and at most half of the free space")
+          "Giant graphs: use up to this disk space for spilled samples and blocks; 0: do not spill; default: "
+          "four times the size of the graph's columns, at least 2 GiB and at most half of the free space")
       ->type_name("SIZE");
   add_ranks(*verb, options->ranks,
-            "Number of local processes that train together, which torchrun starts; the result is the same, "
-            "and --budget and --threads apply to each of them");
-  verb->add_option("--seeds", options->seeds,
-                   "Number of seeds to train, counting up from `seed` (distillation and tree_classification)")
+            "Train with this number of local processes, which torchrun starts; the result is the same, and "
+            "--budget and --threads apply to each process");
+  verb->add_option(
+          "--seeds", options->seeds,
+          "Train with this number of seeds, counting up from `seed` (distillation and tree_classification)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option(
@@ -194,7 +196,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Number of local processes");
+  add_ranks(*verb, options->ranks, "Use this number of local processes");
   verb->footer("Example: plimsoll evaluate runs/gat --data frames");
   verb->callback([options, run] { run(*options); });
 }
@@ -223,7 +225,7 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Number of local processes");
+  add_ranks(*verb, options->ranks, "Use this number of local processes");
   verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
   verb->callback([options, run] { run(*options); });
 }

@@ -104,8 +104,8 @@ void add_convert(CLI::App& app, char** argv) {
       ->required()
       ->type_name("PATH");
   verb->add_option("--to", options->to,
-                   "Frames and captures: output format, csv or candump; default: by the file name extension "
-                   "of --out, else csv")
+                   "Frames and captures: write this format, csv or candump; default: by the file name "
+                   "extension of --out, else csv")
       ->type_name("FORMAT");
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,

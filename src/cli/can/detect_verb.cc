@@ -229,7 +229,7 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->type_name("SECONDS")
       ->excludes(gap);
   verb.add_option("--event-after", options.incidents.min_windows,
-                  "Minimum alarms before an incident is reported")
+                  "Report an incident only after this number of alarms")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
@@ -238,17 +238,18 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
           "Count the alarms of --event-after in an interval of this length; default: in the whole incident")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS");
-  verb.add_option("--event-rate", options.event_rate, "Maximum events per --event-window; 0: no limit")
+  verb.add_option("--event-rate", options.event_rate,
+                  "Report at most this number of events per --event-window; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-bytes", options.event_bytes,
-                  "Maximum bytes of events per --event-window; 0: no limit")
+                  "Report at most this number of bytes of events per --event-window; 0: no limit")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-window", options.event_window,
-                  "Length of the window, in the traffic's time, for --event-rate and --event-bytes")
+                  "Apply --event-rate and --event-bytes to windows of this length, in the traffic's time")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -290,11 +291,13 @@ void add_detect(CLI::App& app) {
       ->type_name("ID,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--window", options->window,
-                   "Length of a window in frames or time, such as 100 or 50ms; default: as in training")
+  verb->add_option(
+          "--window", options->window,
+          "Evaluate windows of this length in frames or time, such as 100 or 50ms; default: as in training")
       ->type_name("LENGTH");
-  verb->add_option("--stride", options->stride,
-                   "Distance from the start of one window to the next; default: as in training")
+  verb->add_option(
+          "--stride", options->stride,
+          "Start a window at this distance from the start of the previous one; default: as in training")
       ->type_name("LENGTH");
   verb->add_option("--tick", options->tick,
                    "Also check for silence every TIME, such as 100ms; default: only when a window ends")

@@ -253,7 +253,7 @@ void add_detector(CLI::App& app) {
   verb->add_option("-O,--override", options->overrides, "Override a key of the recipe")
       ->type_name("section.key=value");
   verb->add_option("--attacks", options->attacks,
-                   "Attacks to inject into the traffic for training, separated by commas")
+                   "Inject these attacks, separated by commas, into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();
   options->table.add(*verb, options->format);

@@ -90,20 +90,22 @@ void add_simulate_can(CLI::App& verb) {
       ->required()
       ->type_name("PATH");
   can->add_option("--format", options->format,
-                  "Output format: a data set (frames), or a folder of captures (csv or candump)")
+                  "Write a data set (frames), or a folder of captures (csv or candump)")
       ->check(CLI::IsMember({"frames", "csv", "candump"}))
       ->capture_default_str();
   CLI::Option* frames =
-      can->add_option("--frames", simulate.frames, "Total number of frames in all recordings")
+      can->add_option("--frames", simulate.frames, "Simulate this total number of frames in all recordings")
           ->check(at_least(1))
           ->type_name("N");
-  can->add_option("--seed", simulate.seed, "Random seed")->capture_default_str();
-  CLI::Option* vehicles = can->add_option("--vehicles", simulate.vehicles,
-                                          "Number of vehicles; the last one is never used for training")
-                              ->check(CLI::Range(2, 64))
-                              ->capture_default_str();
-  can->add_option("--attacks", options->attacks,
-                  "Names of attacks, separated by commas, or none; injection and flooding are also available")
+  can->add_option("--seed", simulate.seed, "Use this random seed")->capture_default_str();
+  CLI::Option* vehicles =
+      can->add_option("--vehicles", simulate.vehicles,
+                      "Simulate this number of vehicles; the last one is never used for training")
+          ->check(CLI::Range(2, 64))
+          ->capture_default_str();
+  can->add_option(
+         "--attacks", options->attacks,
+         "Use these attacks, separated by commas, or none; injection and flooding are also available")
       ->type_name("LIST")
       ->capture_default_str();
   InjectOptions& inject = options->inject;

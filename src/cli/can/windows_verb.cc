@@ -63,11 +63,11 @@ void add_windows(CLI::App& app) {
                   "Choose the features: those of the published KD-GAT graphs, bit for bit (compat), or "
                   "features of every frame with time and length (behaviour)");
   verb->add_option("--window", options->window,
-                   "Length of a window in frames, or, with behaviour, in time, such as 50ms")
+                   "Cut windows of this length in frames, or, with behaviour, in time, such as 50ms")
       ->capture_default_str();
   verb->add_option("--stride", options->stride,
-                   "Distance from the start of one window to the next, in frames or time; default: 100 "
-                   "frames, or the length of a window in time");
+                   "Start a window at this distance from the start of the previous one, in frames or time; "
+                   "default: 100 frames, or the length of a window in time");
   verb->add_option("--vocabulary-from", options->windows.windows.learn_from.splits,
                    "Take the known IDs from these splits; default: splits whose names start with train")
       ->type_name("SPLIT");
