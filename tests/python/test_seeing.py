@@ -265,7 +265,7 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
         assert all(len(line) <= 44 for line in narrow.splitlines()) and "epoch 3 of 3" in narrow
         tmux("resize-window", "-x", "44", "-y", "6")
         low = until("plimsoll top: 1 run")  # it is drawn again, and its first rows stay
-        assert "epoch 3 of 3" in low and "more lines than rows" in low
+        assert "epoch 3 of 3" in low and "some lines do not fit" in low
         tmux("send-keys", "q")
         end = time.monotonic() + 60
         # The shell's screen is back; what a smaller one has no room for is in its history.

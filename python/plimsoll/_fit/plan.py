@@ -111,7 +111,7 @@ class Plan:
         how = "" if self.exact else " (a bound: which operations run is random)" if self.bound else " (estimated, not run)"
         lines.append(f"worst batch: {self.worst}{how}")
         if self.largest_batch is not None:
-            lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
+            lines.append(f"largest batch of any graphs: {self.largest_batch} graphs")
         if self.budget is not None:
             lines.append(f"budget {size(self.budget)}: " + ("fits" if self.fits else "does not fit"))
         return "\n".join(lines)
