@@ -127,7 +127,7 @@ def test_limits_of_number_and_bytes_are_those_of_the_second_program(bin_dir, mad
         count, size, held = count + 1, size + len(whole) + 1, 0
     assert [json.loads(line) for line in few] == expected
     assert len(everything) > len(few) == told["told"] and {name: told[name] for name in dropped} == dropped
-    assert f"held back {sum(dropped.values())} events (over the rate {dropped['over_rate']}, over the bytes {dropped['over_bytes']})" in errors
+    assert f"suppressed {sum(dropped.values())} events (over the rate {dropped['over_rate']}, over the bytes {dropped['over_bytes']})" in errors
 
 
 def test_a_blocked_state_drops_alarms_and_says_so(bin_dir, made, verdicts, tmp_path):
