@@ -206,7 +206,7 @@ class EdgeListOptions:
     layout: str
 
 class NodeTableOptions:
-    table: str  # a path or "", as are feature_array and label_array
+    table: str  # a path or "", like feature_array and label_array
     header: bool | None
     missing: float | None
     feature_layout: tuple[str, list[int]]

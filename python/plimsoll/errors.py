@@ -28,7 +28,7 @@ class UsageError(Error, ValueError):
 
 
 class InputError(Error, ValueError):
-    """A file or data set is missing, damaged or of another kind than expected."""
+    """A file or data set is missing, damaged or not of the expected kind."""
 
     exit_code = 3
 

@@ -2,7 +2,7 @@
 #include "bindings.h"
 
 NB_MODULE(_core, module) {
-  // Arrays that are alive when the interpreter ends keep their mapping; the system frees it.
+  // Arrays that still exist when the interpreter ends keep their mapping; the system frees it.
   nanobind::set_leak_warnings(false);
   module.attr("version") = plimsoll::kVersion;
   plimsoll::translate_errors();

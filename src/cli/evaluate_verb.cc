@@ -20,12 +20,12 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
-    fmt::print(stderr, "plimsoll: {} trains in {}; this evaluates what it has finished so far\n", *trainer,
-               folder.root.string());
+    fmt::print(stderr, "plimsoll: {} is still training in {}; this evaluates what it has finished so far\n",
+               *trainer, folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
     if (!progress) {
-      stop_in_order();  // From here on, outputs of layers for all nodes are in files that have to be removed.
+      stop_in_order();  // From here on there are files to remove: the outputs of layers for all nodes.
       progress.emplace("evaluate", "nodes");
     }
     throw_if_stopped();

@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-// What libarrow and its decompressors hold outside the pool that is the ledger: 4 to 5 MiB were measured.
+// Memory of libarrow and its decompressors outside the pool that the ledger counts; 4 to 5 MiB were measured.
 constexpr int64_t kArrowOutsidePool = 8 * kMiB;
 
 struct IngestTablesVerbOptions {
@@ -30,11 +30,11 @@ struct IngestTablesVerbOptions {
   bool json = false;
 };
 
-// Names what was left out, as nothing is left out in silence.
+// Lists everything that was left out.
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("{} foreign keys have no row in their table (dangling): no edges\n",
+    text += fmt::format("{} foreign keys match no row of their table (dangling) and make no edges\n",
                         format_count(result.dangling));
   if (result.rows_without_time > 0)
     text += fmt::format("{} rows have no time and are left out\n", format_count(result.rows_without_time));
@@ -45,7 +45,7 @@ std::string remarks_on(const TablesResult& result) {
 void run_tables(IngestTablesVerbOptions& options) {
   const Stopwatch watch;
   if (options.folder.empty() == options.words.empty())
-    throw UsageError("ingest tables needs a data set of RelBench, or tables by --table, and not both");
+    throw UsageError("ingest tables needs either a RelBench data set or tables named with --table");
   load_arrow();
   Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool);
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
@@ -84,27 +84,27 @@ void add_ingest_tables(CLI::App& ingest) {
       "tables", "Read tables with keys and times into one graph with node and edge types");
   tables
       ->add_option("DATASET", options->folder,
-                   "Read a data set in RelBench's folder format: manifest.yaml and db/TABLE.parquet")
+                   "Read a data set in RelBench's folder format, with manifest.yaml and db/TABLE.parquet")
       ->type_name("DIR");
   tables
       ->add_option(
           "--table", options->words,
-          "Read a table: NAME=FILES, then a colon and words: key=COLUMN, time=COLUMN, unit=s|ms|us|ns (of an "
-          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet or Arrow IPC: a file, a "
-          "pattern or a folder")
+          "Read a table: NAME=FILES:SETTINGS. SETTINGS is a comma-separated list of key=COLUMN, time=COLUMN, "
+          "unit=s|ms|us|ns (for an integer time) and COLUMN->TABLE (a foreign key); write several columns as "
+          "(A,B). FILES is a Parquet or Arrow IPC file, a pattern or a folder")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
       ->add_option("--meaning", options->meanings,
-                   "Replace the inferred meaning of a column, TABLE.COLUMN=MEANING: number, category, "
-                   "time:UNIT or skip")
+                   "Replace the inferred meaning of a column: TABLE.COLUMN=MEANING, where MEANING is number, "
+                   "category, time:UNIT or skip")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
       ->type_name("DIR");
   tables->add_flag("--reverse", options->tables.reverse,
-                   "Make each edge type in both directions: also rev_NAME");
+                   "Also add each edge type in the opposite direction, as rev_NAME");
   tables->add_flag("--force", options->tables.force, "Replace an existing output");
   tables->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*tables);

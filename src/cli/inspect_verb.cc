@@ -42,8 +42,8 @@ void inspect_graphs(const std::string& folder) {
     const auto first = static_cast<size_t>(split.first_graph);
     const auto last = first + static_cast<size_t>(split.graphs);
     if (split.first_graph < 0 || split.graphs < 0 || last >= graphs.node_ptr.size())
-      throw InputError(
-          fmt::format("{}: split '{}' lies outside the graphs; run `plimsoll verify`", folder, split.name));
+      throw InputError(fmt::format("{}: split '{}' is outside the range of graphs; run `plimsoll verify`",
+                                   folder, split.name));
     const int64_t attacks = std::accumulate(graphs.y.begin() + split.first_graph,
                                             graphs.y.begin() + split.first_graph + split.graphs, int64_t{0});
     table.add({split.name, format_count(split.graphs), format_count(attacks),
@@ -134,8 +134,8 @@ void run(const InspectVerbOptions& options) {
     }
     for (const CLI::Option* option : known.options)
       if (*option)
-        throw UsageError(fmt::format("{}: is a data set of kind {}; {} is for {}", options.folder, set.kind(),
-                                     option->get_name(), known.inspector->kind()));
+        throw UsageError(fmt::format("{}: is a data set of kind {}, but {} is for kind {}", options.folder,
+                                     set.kind(), option->get_name(), known.inspector->kind()));
   }
   if (!options.json) return print(options.folder, set, inspector);
   Json json = set.manifest();
@@ -148,19 +148,19 @@ void run(const InspectVerbOptions& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb =
-      app.add_subcommand("inspect", "Show the contents of a data set, or the memory limits found");
+      app.add_subcommand("inspect", "Show the contents of a data set, or the detected memory limits");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
 #ifdef PLIMSOLL_CAN
   options->of_kinds.push_back({inspector_of_frames(), {}});
 #endif
   for (KindInspector& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
   CLI::Option* const limits =
-      verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source");
+      verb->add_flag("--limits", options->limits, "Show the detected memory limits and their sources");
   limits->excludes(folder);
   for (const KindInspector& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
-                 "Print the manifest, with the results of the other options, or the limits, as JSON");
+                 "Print the manifest with the results of the other options, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");
   verb->callback([options] { run(*options); });
 }

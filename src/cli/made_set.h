@@ -14,7 +14,7 @@ struct MadeSet {
   bool already_there = false;
   Json counts;          ///< Counts for --json.
   std::string text;     ///< Text after "OUT: ", such as "1,200 graphs".
-  std::string from;     ///< What an existing set was made from, such as "sources".
+  std::string from;     ///< The inputs from which an existing set was made, such as "sources".
   std::string remarks;  ///< Separate lines, each with its end; may be empty.
   std::string took;     ///< Duration and rate, such as "0.19 s (8,166,861 frames/s)".
 };

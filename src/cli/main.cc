@@ -29,11 +29,11 @@ namespace {
   ::execv(trainer.c_str(), argv);
   if (const char* why = std::getenv("PLIMSOLL_NO_TRAINER")) throw Failure(why);
   throw Failure(trainer.string() +
-                " cannot be started; build it with torch (make build), it does all training");
+                " cannot be started; it does all training: build it with torch (make build)");
 }
 
-// Whether a launcher, torchrun or srun, started this process as one of several; the same test as place() of
-// the package.
+// Whether a launcher (torchrun or srun) started this process as one of several; place() of the Python package
+// tests the same.
 bool is_a_rank() {
   const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
   const auto is_more_than_one = [](const char* name) {
@@ -44,7 +44,7 @@ bool is_a_rank() {
          (is_set("SLURM_PROCID") && is_more_than_one("SLURM_STEP_NUM_TASKS"));
 }
 
-// Whether the work of a verb belongs to a process of Python.
+// Whether the verb has to run in a Python process.
 template <typename Options>
 bool is_for_python(const Options& options, RunsIn where) {
   if constexpr (requires { options.ranks; })
@@ -87,8 +87,8 @@ std::vector<Verb> all_verbs(char** argv) {
   return verbs;
 }
 
-// Adds only the verb that is used, because the options of all take 0.2 MiB of a budget; adds all if none is
-// used.
+// Adds only the verb that the arguments name, because the options of all verbs use 0.2 MiB of a budget. Adds
+// all if they name none.
 void add_verbs(CLI::App& app, int argc, char** argv) {
   const std::vector<Verb> all = all_verbs(argv);
   for (const Verb& verb : all)
@@ -102,7 +102,7 @@ void add_verbs(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   plimsoll::return_large_buffers();
-  CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
+  CLI::App app("Train graph neural networks within a memory budget.", "plimsoll");
   plimsoll::add_verbs(app, argc, argv);
   return plimsoll::run_command(app, argc, argv);
 }

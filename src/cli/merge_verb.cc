@@ -50,7 +50,7 @@ void run(MergeVerbOptions& options) {
 void add_merge(CLI::App& app) {
   auto options = std::make_shared<MergeVerbOptions>();
   CLI::App* verb = app.add_subcommand("merge", "Join the shards of a data set");
-  verb->add_option("SHARD", options->merge.shards, "All shards of one set, in any order")->required();
+  verb->add_option("SHARD", options->merge.shards, "All shards of one data set, in any order")->required();
   verb->add_option("--out", options->merge.out, "Write the data set to this folder")
       ->required()
       ->type_name("DIR");

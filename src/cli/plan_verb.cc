@@ -27,7 +27,7 @@
 namespace plimsoll {
 namespace {
 
-// The components of the peak, floor first; their sum is the peak.
+// The parts of the peak, the floor first; they sum to the peak.
 std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
                                                        const Budget& budget) {
   std::vector<std::pair<std::string, int64_t>> parts = {
@@ -61,12 +61,13 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
     fmt::print("  predicted {} bytes, {} when it was run\n", format_count(plan.worst.peak_bytes),
                format_count(plan.verified_peak_bytes));
   fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.execution.blocks, threads,
-             plan.execution.recompute ? ", layers run again in backward" : "", plan.execution.prefetch);
-  if (!plan.recompute_note.empty()) fmt::print("running layers again in backward: {}\n", plan.recompute_note);
+             plan.execution.recompute ? ", layers recomputed in backward" : "", plan.execution.prefetch);
+  if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
-  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",
-             format_bytes(plan.room_for_graph));
+  fmt::print(
+      "batch size: any fits, because memory depends on the blocks in flight; one graph may need up to {}\n",
+      format_bytes(plan.room_for_graph));
   for (const MemoryPlan::Graph& graph : plan.too_large)
     fmt::print("  graph {} does not fit: {} nodes, {} edges, {}\n", graph.graph, format_count(graph.nodes),
                format_count(graph.edges), format_bytes(graph.bytes));
@@ -85,8 +86,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
 // Prints what all ranks of this machine need, and the data that they exchange.
 void print_ranks(const MemoryPlan& plan) {
   fmt::print(
-      "{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
-      "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
+      "{0} ranks; the table is for one: a machine with all of them needs {1}, at least {2}\n  per step each "
+      "rank sends {3}, {4:.2f} times twice the bytes of all parameters\n",
       plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
       format_bytes(plan.bytes_sent),
       static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
@@ -101,7 +102,7 @@ void print_stages(const StagePlans& plans) {
                plan.execution.graphs_per_s > 0
                    ? format_count(static_cast<int64_t>(plan.execution.graphs_per_s))
                    : "-"});
-  fmt::print("{}\nthe stage that needs most:\n", table.text());
+  fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
 }
 
 std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
@@ -149,7 +150,7 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
 
 void print_profile(const TapeProfile& profile, const std::vector<Saving>& savings) {
   if (profile.at_peak.empty()) {
-    fmt::print("\nmemory by module: not known, what is allocated depends on the data\n");
+    fmt::print("\nmemory by module: unknown, because allocations depend on the data\n");
     return;
   }
   Table modules({"<module", "bytes", "", "share"});
@@ -200,7 +201,7 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
   }
 }
 
-// The folder of the file in which samples of a giant graph are made: TMPDIR, or /var/tmp, which is on a disk.
+// The folder for the file with samples of a giant graph: TMPDIR, or /var/tmp, which is on a disk.
 std::filesystem::path folder_for_samples() {
   const char* const given = std::getenv("TMPDIR");
   return given != nullptr && *given != '\0' ? given : "/var/tmp";
@@ -227,7 +228,7 @@ struct PlanDetails {
   TapeProfile profile = {};
   std::vector<Saving> savings = {};
   DiskSpeed disk = {};
-  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can tell.
+  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can compute it.
 };
 
 PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool profiles) {
@@ -293,7 +294,7 @@ void run_verb(const PlanOptions& options, Exchange*) {
   const StagePlans plans = plan_within(request);
   if (request.is_on_device() && (options.profile || !options.snapshot.empty()))
     throw UsageError(
-        "--profile and --snapshot are of a plan for the CPU; leave --device and --device-budget out");
+        "--profile and --snapshot work only for a plan on the CPU; remove --device and --device-budget");
   if (request.is_on_device())
     return print_device_plans(plans, request.recipe.memory.estimation, options.json);
   const PlanDetails details = details_of(plans, request, options.profile);

@@ -118,13 +118,14 @@ std::string device_line(const Json& run, int width) {
 }
 
 std::string binds_line(const Json& run) {
-  return fmt::format("{} blocks in flight, {} threads: {} binds", whole_at(run, "/progress/blocks_in_flight"),
-                     whole_at(run, "/start/threads"), text_at(run, "/progress/binds"));
+  return fmt::format("{} blocks in flight, {} threads; bottleneck: {}",
+                     whole_at(run, "/progress/blocks_in_flight"), whole_at(run, "/start/threads"),
+                     text_at(run, "/progress/binds"));
 }
 
 std::string work_line(const Json& run) {
   const auto share = [&](const char* pointer) { return 100 * number_at(run, pointer); };
-  return fmt::format("work {:.0f} %, wait for graphs {:.0f} %, memory {:.0f} %, order {:.0f} %",
+  return fmt::format("work {:.0f} %; waiting for graphs {:.0f} %, for memory {:.0f} %, for order {:.0f} %",
                      share("/progress/working"), share("/progress/waited_reading"),
                      share("/progress/waited_memory"), share("/progress/waited_order"));
 }
@@ -142,14 +143,14 @@ std::string pressure_line(const Json& run) {
 std::string run_screen(const std::vector<Json>& runs, int width, double now) {
   std::string screen = fmt::format("plimsoll top: {} run{}\n", runs.size(), runs.size() == 1 ? "" : "s");
   if (runs.empty())
-    screen += "\nno process of this machine trains; name the folder of a run to see how it ended\n";
+    screen += "\nno process on this machine is training; give the folder of a run to see how it ended\n";
   for (const Json& run : runs) {
     screen += fmt::format("\n{}  {}  {}", path_from_here(text_at(run, "/run")), text_at(run, "/stage"),
                           text_at(run, "/state"));
     if (run.contains("process") && run.at("process").is_number())
       screen += fmt::format("  process {}", whole_at(run, "/process"));
     if (const double time = number_at(run, "/time"); time > 0)
-      screen += fmt::format("  last word {} ago", format_seconds(std::max(now - time, 0.0)));
+      screen += fmt::format("  last update {} ago", format_seconds(std::max(now - time, 0.0)));
     screen += "\n";
     const auto add = [&](std::string_view line) {
       for (std::string_view indent = "  "; !line.empty(); indent = "    ") {
@@ -159,7 +160,7 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
       }
     };
     if (!run.contains(Json::json_pointer("/start/planned_bytes")))
-      continue;  // The run computes a column, or is of an older version.
+      continue;  // The run computes a column, or an older version wrote it.
     if (run.contains("progress")) add(progress_line(run, width));
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));

@@ -7,13 +7,13 @@
 
 namespace plimsoll {
 
-/// A row of the table of verbs: the function that adds the verbs of these names.
+/// A row of the table of verbs: a function, and the names of the verbs that it adds.
 struct Verb {
   std::vector<std::string_view> names;
   std::function<void(CLI::App&)> add;
 };
 
-// One file a verb: each adds its subcommand, whose callback does the work.
+// One file per verb. Each function adds a subcommand, whose callback does the work.
 void add_ingest(CLI::App& app);
 void add_ingest_can(CLI::App& ingest);    // A verb below `ingest`.
 void add_ingest_graph(CLI::App& ingest);  // A verb below `ingest`.
@@ -34,7 +34,7 @@ void add_job_report(CLI::App& app);
 void add_top(CLI::App& app);
 void add_compare(CLI::App& app);
 
-// Verbs for CAN, in cli/can.
+// The verbs for CAN, defined in cli/can.
 void add_windows(CLI::App& app);
 void add_convert(CLI::App& app, char** argv);  // May become a verb of the Python package.
 void add_check(CLI::App& app);

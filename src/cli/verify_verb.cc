@@ -24,9 +24,9 @@ void add_verify(CLI::App& app) {
     const std::vector<std::string> wrong = verify_data_set(options->folder);
     if (options->json)
       print_json({{"folder", options->folder}, {"whole", wrong.empty()}, {"findings", wrong}});
-    if (!options->json && wrong.empty()) fmt::print("{}: whole\n", options->folder);
+    if (!options->json && wrong.empty()) fmt::print("{}: intact\n", options->folder);
     if (wrong.empty()) return;
-    std::string text = options->folder + ": damaged, make it again";
+    std::string text = options->folder + ": damaged; make the data set again";
     for (const std::string& finding : wrong) text += "\n  " + finding;
     throw InputError(text);
   });

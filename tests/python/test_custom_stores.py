@@ -35,7 +35,7 @@ def test_links_of_stores():
 
 
 def test_what_stores_do_not_have_is_refused():
-    with pytest.raises(plimsoll.UsageError, match="types of nodes and edges are not there yet"):
+    with pytest.raises(plimsoll.UsageError, match="types of nodes and edges are not supported yet"):
         plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2])
-    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no weights of edges"):
+    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no edge weights"):
         plimsoll.NeighborLoader(stores()[0], [2], weight_attr="w")

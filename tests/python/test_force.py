@@ -101,7 +101,7 @@ def test_a_detector_writes_over_no_source_and_no_recipe_of_others(plimsoll, plac
     (place / "work").mkdir()
     (place / "work/recipe.yaml").write_text("precious")
     plimsoll("detector", capture, "--out", place / "car.safetensors", "--work", place / "work", code=1,
-             words=["recipe.yaml is another recipe"])
+             words=["recipe.yaml differs from the recipe"])
     assert (place / "work/recipe.yaml").read_text() == "precious"
 
 

@@ -396,7 +396,7 @@ def test_wrong_arguments(graph):
         Loader(graph, [3, -2])
     with pytest.raises(plimsoll.UsageError, match="with replacement, expected at most 65536"):
         next(iter(Loader(graph, [1 << 40], replace=True)))
-    with pytest.raises(plimsoll.UsageError, match="one a hop"):
+    with pytest.raises(plimsoll.UsageError, match="one per hop"):
         Loader(graph, 3)
     assert len(Loader(graph, [3], [])) == len(list(Loader(graph, [3], []))) == 0
     with pytest.raises(plimsoll.UsageError, match="occurs twice"):

@@ -159,7 +159,7 @@ def test_round_trip_and_loader(tmp_path, features):
 @pytest.mark.parametrize("pos, words", [
     (torch.zeros(3, 4), "expected coordinates of shape .3, 3."),
     (torch.zeros(2, 3), "expected coordinates of shape .3, 3."),
-    (torch.tensor([[0, 0, 0], [0, torch.nan, 0], [1, 1, 1]]), "pos: of node 1 is not finite"),
+    (torch.tensor([[0, 0, 0], [0, torch.nan, 0], [1, 1, 1]]), "pos: the position of node 1 is not finite"),
     (None, "graph 1: has"),
 ])
 def test_coordinates_that_no_column_holds(tmp_path, pos, words):
@@ -175,7 +175,7 @@ def test_what_stands_beside_points_has_one_entry_a_set(tmp_path):
     sets = [np.zeros((4, 3), np.float32)] * 3
     for beside in ({"y": [0, 1]}, {"y": [0] * 5}, {"features": [np.ones((4, 1))] * 2}, {"features": [np.ones((4, 1))] * 5}):
         for points in (sets, iter(sets)):
-            with pytest.raises(plimsoll.UsageError, match="expected one for each"):
+            with pytest.raises(plimsoll.UsageError, match="expected one per point set"):
                 plimsoll.from_points(points, tmp_path / "set", **beside)
     assert not (tmp_path / "set").exists()
     assert plimsoll.from_points(iter(sets), tmp_path / "set", y=[0, 1, 2]).y.tolist() == [0, 1, 2]

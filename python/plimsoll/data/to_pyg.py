@@ -93,7 +93,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
 
 
 def _require_memory(graph: GraphColumns) -> None:
-    # edge_index, the numbers of one end while it is made, and what is copied.
+    # edge_index, the numbers of one end while it is made, and the copied columns.
     needed = 24 * graph.num_edges
     if graph._mapping.has_column("edge_id"):
         needed += 16 * graph.num_edges
@@ -101,13 +101,13 @@ def _require_memory(graph: GraphColumns) -> None:
         needed += 4 * graph.num_nodes * graph.num_node_features
     if needed > (free := available_memory()):
         raise BudgetExceeded(
-            f"to_pyg: a Data of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges takes {needed:,} bytes, and "
-            f"{free:,} are available; use plimsoll.NeighborLoader, or the stores of Graph.stores(), which read the files"
+            f"to_pyg: a Data of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges needs {needed:,} bytes, but "
+            f"{free:,} are available; use plimsoll.NeighborLoader or Graph.stores(), which read the files"
         )
 
 
 def available_memory() -> int:
-    """Returns the bytes that this system can give without swapping: MemAvailable of Linux."""
+    """Returns the bytes that the system can provide without swapping: Linux's MemAvailable."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         name, value = line.split(":")
         if name == "MemAvailable":
@@ -140,7 +140,8 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
             store.time = torch.from_numpy(nodes.time.copy())
         for column in (column for column in nodes.columns if column not in nodes.x_names):
             if column in ("x", "time", "num_nodes"):
-                raise UsageError(f"node type {name!r} has a column {column!r}, which has another use in HeteroData; rename it")
+                raise UsageError(f"node type {name!r} has a column {column!r}, a name that HeteroData uses for something else; "
+                                 "rename it")
             values = nodes[column]
             is_vector = nodes.meaning(column) == "vector"
             store[column] = torch.from_numpy(values.copy() if is_vector else values.astype(np.int64))

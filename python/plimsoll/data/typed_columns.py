@@ -35,8 +35,8 @@ class NodeType:
         return meaning
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes. Codes
-        of multi-categories are those of all nodes, one after the other; `ptr` says where each node's begin.
+        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes.
+        Codes of multi-categories are those of all nodes, one after the other; `ptr` has the start of each node's codes.
 
         Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
         `UsageError` for an unknown column.
@@ -60,7 +60,7 @@ class NodeType:
         return self._graph._column(entry["valid"]).view(bool)
 
     def vocabulary(self, column: str) -> list[str]:
-        """Returns the text of each code of a category. Errors: `UsageError` for a column that is none."""
+        """Returns the text of each code of a category. Errors: `UsageError` for a column that is not a category."""
         entry = self._column(column)
         if "vocabulary" not in entry:
             raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a category")

@@ -71,7 +71,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         if edge_label_time is not None or time_attr is not None:
-            raise UsageError("edge_label_time, time_attr: times are not there yet; PyTorch Geometric's loader has them")
+            raise UsageError("edge_label_time, time_attr: times are not supported yet; PyTorch Geometric's loader supports them")
         subgraph_type = subgraph_of(subgraph_type, directed)
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
@@ -117,11 +117,13 @@ def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
             )
         return found.long()
     if source is not None:
-        raise UsageError(f"edge_label_index={given!r}: a Data has no splits of edges by name; give pairs [2, n], or None for all edges")
+        raise UsageError(f"edge_label_index={given!r}: a Data has no named splits of edges; give pairs [2, n], or None for all "
+                         "edges")
     splits = graph.edge_splits
     if not splits:
         raise UsageError(
-            f"edge_label_index={given!r}: {graph.path} has no edges to predict; plimsoll.split_edges makes some, or give pairs"
+            f"edge_label_index={given!r}: {graph.path} has no edges to predict; make some with plimsoll.split_edges, or give "
+            "pairs"
         )
     named = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
     return named if graph.direction == "in" else named.flip(0)
