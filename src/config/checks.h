@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/number_text.h"
 
@@ -13,7 +14,7 @@ namespace plimsoll {
 // The kinds of values that the keys of a recipe may have. Each section lists its keys in visit_keys(), which
 // calls visit(key, value, check) with one of these checks.
 
-/// A number; for the lengths of windows, of frames.
+/// A number.
 struct Range {
   double min;
   double max;
@@ -21,6 +22,10 @@ struct Range {
 /// A word of an enum (base/words.h).
 template <typename Enum>
 struct Choice {};
+/// A word of a list that is known when the program runs.
+struct OneOf {
+  std::vector<std::string_view> words;
+};
 /// "true" or "false".
 struct Flag {};
 /// A list of whole numbers.

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "config/recipe_parts.h"
 #include "config/sections/data.h"
-#include "config/sections/distillation.h"
 #include "config/sections/fine_tuning.h"
-#include "config/sections/gat.h"
 #include "config/sections/gnn.h"
 #include "config/sections/memory.h"
 #include "config/sections/paths.h"
@@ -18,16 +17,17 @@
 #include "config/sections/split.h"
 #include "config/sections/task.h"
 #include "config/sections/training.h"
-#include "config/sections/vgae.h"
+#include "config/task_names.h"
 #include "config/yaml_of.h"
 
 namespace plimsoll {
 
 /// What to train, typed. docs/recipe.md documents the keys, defaults and meanings. The header of a section
-/// (config/sections) lists its keys, and config/schema.h the sections.
+/// (config/sections) lists its keys, and config/schema.h the sections. Other modules add sections of their
+/// own (config/recipe_parts.h).
 struct Recipe {
   int64_t seed = 42;
-  TaskName task = TaskName::detection;
+  std::string task = default_task();  ///< One of task_names().
   ModelKind model = ModelKind::gnn;
   std::string init_from = {};  ///< A model file with the initial weights; empty for none.
   TargetScaleSource init_target_scale = TargetScaleSource::data;
@@ -38,15 +38,11 @@ struct Recipe {
   SamplingSection sampling;
   MemorySection memory;
   RunSection run;
-  GatOptions gat;
-  VgaeOptions vgae;
-  TeacherSection teacher;
-  CurriculumSection curriculum;
-  DistillationSection distillation;
   GnnOptions gnn;
   SgmpOptions paths;
   PretrainingOptions pretraining;
   FineTuningSection fine_tuning;
+  RecipeParts parts;  ///< Sections that other modules register.
 
   bool uses_paths() const { return model != ModelKind::gnn; }
   /// Returns the name of the model in tasks of graphs, nodes, pairs or values.
@@ -56,14 +52,17 @@ struct Recipe {
 /// Reads a YAML recipe and then overrides, each "section.key=value". Missing keys keep their `defaults`.
 /// Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown key (with
 /// the nearest known one), a retired key (with its replacement), a value of the wrong type or out of range,
-/// incompatible lengths of windows.
+/// what a part of the recipe refuses (config/recipe_parts.h).
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    Recipe defaults = {});
 /// Reads a recipe from text. `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides, Recipe defaults = {});
 
-/// Returns every key with its value, in the order of the schema.
+/// Returns the keys of a recipe, bound to its values, in the order in which they are printed.
+RecipeKeys recipe_keys(Recipe& recipe);
+
+/// Returns every key with its value, in the same order.
 RecipeValues recipe_values(const Recipe& recipe);
 
 /// Returns the recipe with every key, as YAML that load_recipe() reads back to the same values.

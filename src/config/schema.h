@@ -6,7 +6,8 @@
 
 namespace plimsoll {
 
-/// Calls visit(section, values) for each section of a recipe, in the order in which they are printed.
+/// Calls visit(section, values) for each section of a recipe but those of its parts, in the order in which
+/// they are printed.
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_sections(RecipeType& r, Visit&& visit) {
   visit("data", r.data);
@@ -17,24 +18,18 @@ void visit_sections(RecipeType& r, Visit&& visit) {
   visit("memory", r.memory);
   visit("run", r.run);
   visit("run.profile", r.run.profile);
-  visit("gat", r.gat);
-  visit("vgae", r.vgae);
-  visit("teacher.gat", r.teacher.gat);
-  visit("teacher.vgae", r.teacher.vgae);
-  visit("curriculum", r.curriculum);
-  visit("distillation", r.distillation);
   visit("gnn", r.gnn);
   visit("paths", r.paths);
   visit("pretraining", r.pretraining);
   visit("fine_tuning", r.fine_tuning);
 }
 
-/// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed.
-/// Reading, overriding, printing and checking all go through it. config/checks.h has the checks.
+/// Calls visit(key, value, check) for every key of these sections and those without a section, in the order
+/// in which they are printed. config/checks.h has the checks.
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("seed", r.seed, Range{0, 9e15});
-  visit("task", r.task, Choice<TaskName>{});
+  visit("task", r.task, OneOf{task_names()});
   visit("model", r.model, Choice<ModelKind>{});
   visit("init_from", r.init_from, Text{});
   visit("init_target_scale", r.init_target_scale, Choice<TargetScaleSource>{});

@@ -72,8 +72,7 @@ TrainerState::TrainerState(const FitOptions& options)
 // If a block uses a parameter more than once, torch adds the gradients on the stream that first used the
 // parameter, while memory is freed in the order of the block's own stream: the two must be the same.
 int max_streams_of(const FitOptions& options) {
-  const Recipe& recipe = *options.recipe;
-  const bool uses_one_twice = recipe.gat.jk == JkMode::lstm || !options.source->prefix_shapes().empty();
+  const bool uses_one_twice = options.repeats_parameters || !options.source->prefix_shapes().empty();
   return uses_one_twice ? 1 : PlannedDevice::kMaxStreams;
 }
 

@@ -13,6 +13,8 @@ struct GnnTask {
   GnnHead head;
   /// The kinds of data sets that the task accepts.
   std::vector<std::string> kinds;
+  /// Whether it also accepts kinds whose graphs are made when they are read (run/training_data.h).
+  bool opened_kinds = false;
   /// The numbers to be predicted instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
@@ -38,7 +40,7 @@ struct TrainedGnn {
   TrainingData data;
 };
 
-/// Throws UsageError for options that only detectors have.
-void require_no_detector_options(const RunEvaluation& asked);
+/// Throws UsageError for options that only other tasks have.
+void require_no_task_options(const RunEvaluation& asked);
 
 }  // namespace plimsoll

@@ -18,7 +18,7 @@ class LinkPredictionTask final : public Task {
   }
 
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits =
