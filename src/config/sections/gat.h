@@ -38,7 +38,7 @@ struct GatOptions {
   // Keys of the recipe alone.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
-  double id_dropout = 0;          ///< Share of training windows whose IDs become unknown.
+  double id_dropout = 0;          ///< Share of training graphs whose IDs become unknown.
   double learning_rate = 0;       ///< 0 for training.learning_rate.
 };
 

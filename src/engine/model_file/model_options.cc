@@ -24,7 +24,7 @@ struct Real {
 };
 
 constexpr int64_t kMaxSize =
-    // Must equal the limit in src/can/detector/gat_network.cc, which reads such files, too.
+    // Must equal the limit of gat_network.cc, which reads such files without torch.
     int64_t{1} << 24;
 constexpr Whole kSize{1, kMaxSize};
 constexpr Whole kSizeOrNone{0, kMaxSize};
