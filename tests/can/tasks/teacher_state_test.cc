@@ -244,7 +244,7 @@ TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
     EXPECT_TRUE(memory_plan->exact) << memory_plan->why_inexact;
   int64_t weights = 0;
   for (const ParameterList::Entry& entry : teacher().parameters().all())
-    weights += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    weights += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   EXPECT_EQ(part(live, "teacher"), weights);
   EXPECT_EQ(part(live, "parameters"), part(alone, "parameters"));
   EXPECT_EQ(part(offload, "parameters"), part(alone, "parameters"));
