@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -46,6 +47,22 @@ struct AutoOr {
   double max;
   bool whole = false;
 };
+// The ranges of options in a model file. They are wider than those of the recipe, and a file is untrusted.
+struct WholeOption {
+  int64_t min;
+  int64_t max;
+};
+struct RealOption {
+  double min;
+  double max;
+};
+/// Must equal the limit of gat_network.cc, which reads such files without torch.
+inline constexpr int64_t kMaxSizeOption = int64_t{1} << 24;
+inline constexpr WholeOption kSizeOption{1, kMaxSizeOption};
+inline constexpr WholeOption kSizeOrNoneOption{0, kMaxSizeOption};
+inline constexpr WholeOption kLayersOption{1, 4096};
+inline constexpr RealOption kDropoutOption{0, 1};
+
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr Range kCount{1, 1e12};
 

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "config/known_recipes.h"
-#include "config/schema.h"
 #include "config/written_values.h"
 
 namespace plimsoll {

@@ -23,7 +23,7 @@
 namespace plimsoll {
 
 /// What to train, typed. docs/recipe.md documents the keys, defaults and meanings. The header of a section
-/// (config/sections) lists its keys, and config/schema.h the sections. Other modules add sections of their
+/// (config/sections) lists its keys, and visit_sections() the sections. Other modules add sections of their
 /// own (config/recipe_parts.h).
 struct Recipe {
   int64_t seed = 42;
@@ -44,10 +44,44 @@ struct Recipe {
   FineTuningSection fine_tuning;
   RecipeParts parts;  ///< Sections that other modules register.
 
-  bool uses_paths() const { return model != ModelKind::gnn; }
+  bool uses_paths() const { return model == ModelKind::sgmp || model == ModelKind::gtmp; }
   /// Returns the name of the model in tasks of graphs, nodes, pairs or values.
   std::string model_name() const { return std::string(uses_paths() ? word_of(model) : word_of(gnn.conv)); }
 };
+
+/// Calls visit(section, values) for each section of a recipe but those of its parts, in the order in which
+/// they are printed.
+template <EitherOf<Recipe> RecipeType, typename Visit>
+void visit_sections(RecipeType& r, Visit&& visit) {
+  visit("data", r.data);
+  visit("split", r.split);
+  visit("training", r.training);
+  visit("training.block", r.training.block);
+  visit("sampling", r.sampling);
+  visit("memory", r.memory);
+  visit("run", r.run);
+  visit("run.profile", r.run.profile);
+  visit("gnn", r.gnn);
+  visit("paths", r.paths);
+  visit("pretraining", r.pretraining);
+  visit("fine_tuning", r.fine_tuning);
+}
+
+/// Calls visit(key, value, check) for every key of these sections and those without a section, in the order
+/// in which they are printed. config/checks.h has the checks.
+template <EitherOf<Recipe> RecipeType, typename Visit>
+void visit_recipe(RecipeType& r, Visit&& visit) {
+  visit("seed", r.seed, Range{0, 9e15});
+  visit("task", r.task, OneOf{task_names()});
+  visit("model", r.model, Choice<ModelKind>{});
+  visit("init_from", r.init_from, Text{});
+  visit("init_target_scale", r.init_target_scale, Choice<TargetScaleSource>{});
+  visit_sections(r, [&](const std::string& section, auto& values) {
+    visit_keys(values, [&](const char* key, auto& value, const auto& check) {
+      visit(section + "." + key, value, check);
+    });
+  });
+}
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Missing keys keep their `defaults`.
 /// Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown key (with

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "config/schema.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

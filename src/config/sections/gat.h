@@ -62,4 +62,20 @@ void visit_keys(Section& gat, Visit&& visit) {
   visit("learning_rate", gat.learning_rate, Range{0, 1e3});
 }
 
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GatOptions> auto& options, const auto& visit, const auto& later) {
+  visit("num_ids", options.num_ids, kSizeOption);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("fc_layers", options.fc_layers, kLayersOption);
+  later("attention", options.attention);
+  later("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("jk", options.jk);
+  later("pooling", options.pooling);
+}
+
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 
 #include "engine/fit/fit.h"
 #include "engine/model_file/gnn_file.h"
+#include "engine/model_file/graph_models.h"
 
 namespace plimsoll {
 
@@ -23,8 +24,8 @@ struct GnnStageOptions {
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// The options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
-GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
+/// What such data and a head say of a model, with `outputs` classes or values; without edge_distance.
+ModelInputs model_inputs(const BlockSource& source, GnnHead head, int64_t outputs);
 
 /// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
 /// TreePretraining. Errors: UsageError for a model that is not one of paths.
