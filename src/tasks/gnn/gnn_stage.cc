@@ -9,7 +9,6 @@
 #include "engine/fit/edge_distances.h"
 #include "engine/fit/target_scale.h"
 #include "nn/classification.h"
-#include "nn/link_prediction.h"
 #include "nn/regression.h"
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
@@ -72,7 +71,8 @@ std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
-  if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (options.objective != nullptr) return options.objective(model);
+  if (options.head == GnnHead::pairs) throw Failure("a task of pairs has no objective");
   if (options.head == GnnHead::trees) return make_pretraining(*options.recipe, model, /*baseline=*/false);
   if (model.gives_values()) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);

@@ -11,11 +11,15 @@ namespace plimsoll {
 /// What a model predicts.
 enum class GnnHead { graphs, nodes, pairs, trees };
 
+/// Makes what training minimises, for a task that does not learn classes, values or trees.
+using MakeObjective = std::unique_ptr<Objective> (*)(const GraphModel& model);
+
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
+  MakeObjective objective = nullptr;  ///< Null: by the head and the data.
   const TrainingSplit* split = nullptr;
   std::string data;  ///< Identity of the data set.
   /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.

@@ -20,6 +20,7 @@ class GnnTraining final : public Training {
   GnnTraining(RunRequest request, const GnnTask& task)
       : request_(std::move(request)),
         head_(task.head),
+        objective_(task.objective),
         data_((require_kind(request_.data, request_.recipe, kinds_of(task)), request_.data), request_.recipe,
               {.scratch = request_.scratch,
                .on_device = request_.is_on_device(),
@@ -44,6 +45,7 @@ class GnnTraining final : public Training {
                              .shapes = shapes_,
                              .recipe = &of_blocks_,
                              .head = head_,
+                             .objective = objective_,
                              .split = &split_,
                              .data = identity_,
                              .run = run};
@@ -90,6 +92,7 @@ class GnnTraining final : public Training {
 
   const RunRequest request_;
   const GnnHead head_;
+  const MakeObjective objective_;
   const TrainingData data_;
   const Vector<GraphShape, Tag::columns> shapes_;
   const TrainingSplit split_;

@@ -19,6 +19,7 @@ struct GnnTask {
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
+  MakeObjective objective = nullptr;  ///< As in GnnStageOptions.
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
