@@ -151,7 +151,7 @@ void add_inspect(CLI::App& app) {
       app.add_subcommand("inspect", "Show the contents of a data set, or the memory limits found");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
 #ifdef PLIMSOLL_CAN
-  options->of_kinds.push_back({inspector_of_frames(), {}});
+  options->of_kinds.push_back({inspector_can(), {}});
 #endif
   for (KindInspector& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
   CLI::Option* const limits =
@@ -161,7 +161,7 @@ void add_inspect(CLI::App& app) {
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
                  "Print the manifest, with the results of the other options, or the limits, as JSON");
-  verb->footer("Example: plimsoll inspect frames");
+  verb->footer("Example: plimsoll inspect graphs");
   verb->callback([options] { run(*options); });
 }
 

@@ -15,7 +15,7 @@ struct UnknownIds {
 
 /// ID dropout. In training a share of the graphs looks as if it came from another vehicle: at least four
 /// fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
-/// Without it, a detector with "unknown" among its inputs learns only that, and calls all traffic of an
+/// Without it, a classifier with "unknown" among its inputs learns only that, and calls all traffic of an
 /// unknown vehicle an attack.
 ///
 /// Graphs and nodes are drawn by (seed, epoch, index of the graph, number of the node).

@@ -41,7 +41,7 @@ struct PredictionRequest {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph, window
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph
 /// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value`
 /// f32 [rows, values] of other models, `embedding` f32 [rows, width], and `node` i64 [rows] if only some
 /// nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.

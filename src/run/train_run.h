@@ -17,7 +17,7 @@ struct TrainedRun {
   std::optional<TrainedStage> main;  ///< The stage whose model is the run's result, if it ran.
   std::string model;                 ///< Text that names the model.
   std::string trained_on;            ///< Text that describes the data.
-  std::filesystem::path file;        ///< The file of the model or detector.
+  std::filesystem::path file;        ///< The file of the model.
   double seconds = 0;
   Unsaved unsaved = {};  ///< Set if the manifest of the finished run could not be saved; `resume` writes it.
 

@@ -26,6 +26,13 @@ Openers& openers() {
   return all;
 }
 
+using OverlapFinder = Overlap (*)(const DataSetView&);
+
+OverlapFinder& overlap_finder() {
+  static OverlapFinder find = [](const DataSetView&) { return Overlap(); };
+  return find;
+}
+
 // Throws UsageError for options that do not work with one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
@@ -51,36 +58,18 @@ void require_columns(const std::filesystem::path& folder, const std::string& kin
                     recipe.model, folder.string(), kind));
 }
 
-// The overlap of windows made by `plimsoll windows`, from the options in the manifest; 0 for other graphs.
-int64_t overlap_of(const DataSetView& set) {
-  const Json::json_pointer options("/provenance/options");
-  if (!set.manifest().contains(options) || !set.manifest().at(options).is_object()) return 0;
-  const auto length = [&](const char* key) -> std::optional<WindowLength> {
-    const Json value = set.manifest().at(options).value(key, Json());
-    try {
-      if (value.is_number_integer()) return WindowLength::parse(value.dump());
-      if (value.is_string()) return WindowLength::parse(value.get<std::string>());
-    } catch (const UsageError&) {
-    }
-    return std::nullopt;
-  };
-  const auto window = length("window");
-  const auto stride = length("stride");
-  if (!window || !stride || window->unit != stride->unit || window->value < 1 || stride->value < 1) return 0;
-  return overlapping_windows(window->value, stride->value);
-}
-
 // Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
-// share frames.
-int64_t embargo_of(const SplitSection& split, int64_t overlap) {
-  const int64_t needed = split.rule == 1 ? 0 : overlap;
+// share data.
+int64_t embargo_of(const SplitSection& split, const Overlap& overlap) {
+  const int64_t needed = split.rule == 1 ? 0 : overlap.graphs;
   if (split.embargo.is_auto()) return std::max<int64_t>(needed, 1);
   const int64_t given = split.embargo.number<int64_t>();
   if (given < needed)
-    throw UsageError(fmt::format(
-        "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
-        "sides of the split; set split.embargo: {} or more, or auto",
-        given, needed, needed));
+    throw UsageError(
+        fmt::format("split.embargo is {}, but {} with the {} after it, and these would be on both sides of "
+                    "the split; set "
+                    "split.embargo: {} or more, or auto",
+                    given, overlap.what, needed, needed));
   return given;
 }
 
@@ -108,6 +97,16 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary)) {
   openers()[kind] = open;
+}
+
+std::vector<std::string> opened_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, open] : openers()) kinds.push_back(kind);
+  return kinds;
+}
+
+void register_overlap(Overlap (*find)(const DataSetView& set)) {
+  overlap_finder() = find;
 }
 
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
@@ -148,7 +147,7 @@ void TrainingData::open_graph_set(const std::filesystem::path& folder, const Rec
   auto graphs =
       std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
   identity_ = graphs->set().identity();
-  overlap_ = overlap_of(graphs->set());
+  overlap_ = overlap_finder()(graphs->set());
   source_ = std::move(graphs);
   if (!options.forests) return;
   auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
@@ -161,7 +160,7 @@ void TrainingData::take(OpenedData opened) {
   source_ = std::move(opened.source);
   identity_ = std::move(opened.identity);
   unit_ = opened.unit;
-  overlap_ = opened.overlap;
+  overlap_ = std::move(opened.overlap);
 }
 
 void TrainingData::hide_features(const Recipe& recipe) {

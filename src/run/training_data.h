@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "config/recipe.h"
@@ -33,13 +34,19 @@ struct DataOptions {
   MessageIds vocabulary = {};
 };
 
+/// The graphs after a graph that share part of its data.
+struct Overlap {
+  int64_t graphs = 0;  ///< Number of these graphs; 0 also if it is unknown.
+  std::string what;    ///< Says what is shared, such as "a row shares columns".
+};
+
 /// A data set of a kind that this module does not know, opened by the module that does.
 struct OpenedData {
   std::shared_ptr<const void> owner;  ///< Owns the data that the source reads; outlives the source.
   std::unique_ptr<BlockSource> source;
   Json identity;
   const char* unit = "graphs";
-  int64_t overlap = 0;
+  Overlap overlap = {};
 };
 
 /// Registers `open` for data sets of a kind. A program calls it at its start (cli/known_tasks.h), before it
@@ -47,6 +54,13 @@ struct OpenedData {
 void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
+
+/// The kinds for which register_opener() was called.
+std::vector<std::string> opened_kinds();
+
+/// Registers what finds the overlap of the graphs of a graph_set. A program calls it as it calls
+/// register_opener().
+void register_overlap(Overlap (*find)(const DataSetView& set));
 
 /// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
 /// neighbours, or graphs made on the fly from data of another kind.
@@ -64,11 +78,9 @@ class TrainingData {
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// The unit of its graphs: windows, graphs, or blocks of one giant graph.
+  /// The unit of its graphs: "graphs", "blocks" of one giant graph, or as the kind of data calls them.
   const char* unit() const { return unit_; }
-  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if their
-  /// length is unknown.
-  int64_t overlap() const { return overlap_; }
+  const Overlap& overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
@@ -87,7 +99,7 @@ class TrainingData {
   const ForestSource* forests_ = nullptr;        // Points to source_ or is null.
   int64_t root_;                                 // Root of the forests.
   const char* unit_ = "graphs";
-  int64_t overlap_ = 0;
+  Overlap overlap_;
   Json identity_;
 };
 

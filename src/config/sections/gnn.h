@@ -62,4 +62,24 @@ void visit_keys(Section& gnn, Visit&& visit) {
   visit("dropout", gnn.dropout, Range{0, 0.99});
 }
 
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GnnOptions> auto& options, const auto& visit, const auto& later) {
+  visit("conv", options.conv);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("edge_weight", options.edge_weight);
+  visit("num_ids", options.num_ids, kSizeOrNoneOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("norm", options.norm);
+  visit("jk", options.jk);
+  visit("pooling", options.pooling);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("classes", options.classes, kSizeOption);
+  visit("node_head", options.node_head);
+  later("values", options.values);
+}
+
 }  // namespace plimsoll

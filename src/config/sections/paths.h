@@ -58,4 +58,23 @@ void visit_keys(Section& paths, Visit&& visit) {
   visit("norm", paths.norm, Choice<PathNorm>{});
 }
 
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<SgmpOptions> auto& options, const auto& visit, const auto& later) {
+  visit("in_features", options.in_features, kSizeOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("mode", options.mode);
+  visit("cutoff", options.cutoff, RealOption{1e-30, 1e30});
+  visit("tile", options.tile, kSizeOption);
+  visit("direction", options.direction);
+  visit("distances_only", options.distances_only);
+  later("aggregate", options.aggregate);
+  later("spanning_trees", options.spanning_trees, WholeOption{0, 65535});
+  later("readout", options.readout);
+  later("norm", options.norm);
+  visit("classes", options.classes, kSizeOption);
+  visit("node_head", options.node_head);
+  later("values", options.values);
+}
+
 }  // namespace plimsoll

@@ -41,7 +41,7 @@ std::vector<std::string> training_contents(const GraphSetTables& tables,
                                            const std::vector<std::string>& leave_out);
 
 /// Splits by time: validation is the last `validation` share of each recording of training_contents(), after
-/// an embargo of `embargo` graphs that belong to neither side, because neighbouring windows are alike. A
+/// an embargo of `embargo` graphs that belong to neither side, because neighbouring graphs are alike. A
 /// content that occurs twice is used once, so copies never are on both sides. Errors: UsageError for an
 /// attack in `leave_out` without a training recording; InputError if no graph is left to train or to validate
 /// on.

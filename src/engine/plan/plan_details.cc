@@ -33,7 +33,7 @@ int64_t teacher_bytes(const PlanInput& input) {
   int64_t bytes = 0;
   if (input.live_teacher != nullptr)
     for (const ParameterList::Entry& entry : input.live_teacher->all())
-      bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+      bytes += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   return bytes;
 }
 

@@ -9,7 +9,6 @@
 #include "engine/fit/edge_distances.h"
 #include "engine/fit/target_scale.h"
 #include "nn/classification.h"
-#include "nn/link_prediction.h"
 #include "nn/regression.h"
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
@@ -55,39 +54,25 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-// The distance at which the Gaussians end. Points that all coincide, and graphs without edges, have no
+// The distance that most edges do not exceed. Points that all coincide, and graphs without edges, have no
 // distance.
-double cutoff_of(const GnnStageOptions& options) {
-  const SgmpOptions& paths = options.recipe->paths;
-  if (!paths.asked_cutoff.is_auto()) return paths.asked_cutoff.number<double>();
-  if (paths.mode == PathMode::reference) return 10;
+double edge_distance(const GnnStageOptions& options) {
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
   const double distance = distance_percentile(*options.source, measured, kShare).value_or(0);
   return distance > 0 ? distance : 1;
 }
 
-SgmpOptions sgmp_options(const GnnStageOptions& options) {
-  SgmpOptions paths = options.recipe->paths;
-  paths.in_features = options.source->node_features();
-  paths.cutoff = cutoff_of(options);
-  paths.gtmp = options.recipe->model == ModelKind::gtmp;
-  paths.classes = outputs_of(options);
-  paths.node_head = options.head != GnnHead::graphs;
-  paths.values = options.source->widths().targets.width > 0;
-  return paths;
-}
-
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
-  const auto seed = static_cast<uint64_t>(options.recipe->seed);
-  if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
-  return std::make_unique<Gnn>(
-      gnn_options(*options.recipe, *options.source, options.head, outputs_of(options)), seed);
+  ModelInputs inputs = model_inputs(*options.source, options.head, outputs_of(options));
+  inputs.edge_distance = [&] { return edge_distance(options); };
+  return make_graph_model(*options.recipe, inputs);
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
-  if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (options.objective != nullptr) return options.objective(model);
+  if (options.head == GnnHead::pairs) throw Failure("a task of pairs has no objective");
   if (options.head == GnnHead::trees) return make_pretraining(*options.recipe, model, /*baseline=*/false);
   if (model.gives_values()) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);
@@ -122,16 +107,13 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 
 }  // namespace
 
-GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs) {
-  const auto ids = static_cast<int64_t>(source.tables().vocabulary.size());
-  GnnOptions gnn = recipe.gnn;
-  gnn.in_features = source.node_features();
-  gnn.edge_features = source.edge_features();
-  gnn.num_ids = ids == 0 ? 0 : ids + 1;
-  gnn.classes = outputs;
-  gnn.node_head = head != GnnHead::graphs;
-  gnn.values = source.widths().targets.width > 0;
-  return gnn;
+ModelInputs model_inputs(const BlockSource& source, GnnHead head, int64_t outputs) {
+  return {.node_features = source.node_features(),
+          .edge_features = source.edge_features(),
+          .ids = static_cast<int64_t>(source.tables().vocabulary.size()),
+          .outputs = outputs,
+          .node_head = head != GnnHead::graphs,
+          .values = source.widths().targets.width > 0};
 }
 
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {

@@ -4,17 +4,22 @@
 
 #include "engine/fit/fit.h"
 #include "engine/model_file/gnn_file.h"
+#include "engine/model_file/graph_models.h"
 
 namespace plimsoll {
 
 /// What a model predicts.
 enum class GnnHead { graphs, nodes, pairs, trees };
 
+/// Makes what training minimises, for a task that does not learn classes, values or trees.
+using MakeObjective = std::unique_ptr<Objective> (*)(const GraphModel& model);
+
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
+  MakeObjective objective = nullptr;  ///< Null: by the head and the data.
   const TrainingSplit* split = nullptr;
   std::string data;  ///< Identity of the data set.
   /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
@@ -23,8 +28,8 @@ struct GnnStageOptions {
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// The options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
-GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
+/// What such data and a head say of a model, with `outputs` classes or values; without edge_distance.
+ModelInputs model_inputs(const BlockSource& source, GnnHead head, int64_t outputs);
 
 /// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
 /// TreePretraining. Errors: UsageError for a model that is not one of paths.

@@ -8,12 +8,20 @@
 namespace plimsoll {
 namespace {
 
+std::vector<std::string> kinds_of(const GnnTask& task) {
+  std::vector<std::string> kinds = task.kinds;
+  if (task.opened_kinds)
+    for (std::string& kind : opened_kinds()) kinds.push_back(std::move(kind));
+  return kinds;
+}
+
 class GnnTraining final : public Training {
  public:
   GnnTraining(RunRequest request, const GnnTask& task)
       : request_(std::move(request)),
         head_(task.head),
-        data_((require_kind(request_.data, request_.recipe, task.kinds), request_.data), request_.recipe,
+        objective_(task.objective),
+        data_((require_kind(request_.data, request_.recipe, kinds_of(task)), request_.data), request_.recipe,
               {.scratch = request_.scratch,
                .on_device = request_.is_on_device(),
                .negatives = negatives(request_.recipe, task),
@@ -37,6 +45,7 @@ class GnnTraining final : public Training {
                              .shapes = shapes_,
                              .recipe = &of_blocks_,
                              .head = head_,
+                             .objective = objective_,
                              .split = &split_,
                              .data = identity_,
                              .run = run};
@@ -83,6 +92,7 @@ class GnnTraining final : public Training {
 
   const RunRequest request_;
   const GnnHead head_;
+  const MakeObjective objective_;
   const TrainingData data_;
   const Vector<GraphShape, Tag::columns> shapes_;
   const TrainingSplit split_;
@@ -111,7 +121,7 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
                        const std::filesystem::path& set, const GnnTask& task)
     : model(load_gnn(file)),
-      data((require_kind(set, recipe, task.kinds), set), recipe,
+      data((require_kind(set, recipe, kinds_of(task)), set), recipe,
            {.seeds = false,
             .targets = task.targets,
             .forests = task.forests,
@@ -119,16 +129,8 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
   require_same_features(model, data.source());
 }
 
-void require_no_detector_options(const RunEvaluation& asked) {
-  if (!asked.compare.empty() || !asked.scores.empty())
-    throw UsageError("--compare and --scores are for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
-  if (!asked.attention.empty())
-    throw UsageError("--attention is for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
-  if (asked.calibrate > 0 || asked.ablation)
-    throw UsageError("--calibrate and --ablation are for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
+void require_no_task_options(const RunEvaluation& asked) {
+  if (asked.of_task != nullptr) asked.of_task->refuse(asked.recipe.task);
 }
 
 }  // namespace plimsoll

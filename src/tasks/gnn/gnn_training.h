@@ -13,10 +13,13 @@ struct GnnTask {
   GnnHead head;
   /// The kinds of data sets that the task accepts.
   std::vector<std::string> kinds;
+  /// Whether it also accepts kinds whose graphs are made when they are read (run/training_data.h).
+  bool opened_kinds = false;
   /// The numbers to be predicted instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
+  MakeObjective objective = nullptr;  ///< As in GnnStageOptions.
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
@@ -38,7 +41,7 @@ struct TrainedGnn {
   TrainingData data;
 };
 
-/// Throws UsageError for options that only detectors have.
-void require_no_detector_options(const RunEvaluation& asked);
+/// Throws UsageError for options that only other tasks have.
+void require_no_task_options(const RunEvaluation& asked);
 
 }  // namespace plimsoll

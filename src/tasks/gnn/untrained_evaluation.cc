@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "io/new_folder.h"
-#include "nn/gnn.h"
 
 namespace plimsoll {
 namespace {
@@ -32,8 +31,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   const NeighbourSource& giant = *data.neighbours();
   const int64_t outputs = task.head == GnnHead::pairs ? request.recipe.gnn.hidden : classes_of(giant.graph());
   GnnModel model;
-  model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
-                                      static_cast<uint64_t>(request.recipe.seed));
+  model.model = make_graph_model(request.recipe, model_inputs(giant, task.head, outputs));
   // The files of a rehearsal are sparse and take no space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;
