@@ -42,6 +42,7 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   csv_ = File::create(set_->path() / "predictions.csv", set_->files());
   text_ = node_ ? "row,node" : "row";
   if (class_ != nullptr) text_ += ",class";
+  if (!widths.class_names.empty()) text_ += ",class_name";
   for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
     text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
   text_ += "\n";
@@ -75,6 +76,7 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
   text_ += std::to_string(row);
   if (node_) text_ += "," + csv_field(node_(row));
   if (class_ != nullptr) text_ += fmt::format(",{}", found);
+  if (!widths_.class_names.empty()) text_ += "," + csv_field(widths_.class_names[static_cast<size_t>(found)]);
   for (const float value : row_) text_ += fmt::format(",{:.6g}", value);
   text_ += "\n";
   write_text(kTextBytes);
@@ -101,6 +103,7 @@ int64_t PredictionWriter::publish(const std::string& items, const Json& data) {
                    {"columns", Json::object()},
                    {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}},
                                                   {{"embeddings", request_.embeddings}})}};
+  if (!widths_.class_names.empty()) manifest["class_names"] = widths_.class_names;
   if (set_) set_->publish(std::move(manifest));
   return rows_;
 }

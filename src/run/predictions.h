@@ -51,8 +51,9 @@ class PredictionWriter {
   enum class Kind { classes, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
-    int64_t outputs = 0;    ///< Number of classes, or of values.
-    int64_t embedding = 0;  ///< Numbers of an embedding; 0: embeddings are not written.
+    int64_t outputs = 0;                        ///< Number of classes, or of values.
+    int64_t embedding = 0;                      ///< Numbers of an embedding; 0: embeddings are not written.
+    std::vector<std::string> class_names = {};  ///< Names of the classes by number, or empty.
   };
   /// `node` returns the source's name for the node of a row, for the CSV; null if rows are not such nodes.
   using Name = std::function<std::string(int64_t row)>;

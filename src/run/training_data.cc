@@ -169,6 +169,11 @@ void TrainingData::hide_features(const Recipe& recipe) {
     source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
 }
 
+void TrainingData::order_features(const FeatureOrder& order) {
+  if (neighbours_ == nullptr && (order.nodes.changes() || order.edges.changes()))
+    source_ = std::make_unique<OrderedFeatures>(std::move(source_), order);
+}
+
 std::string TrainingData::forests_in_words() const {
   const ForestCounts counts = forests();
   if (counts.graphs == 0) return {};

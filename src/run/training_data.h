@@ -9,6 +9,7 @@
 #include "config/recipe.h"
 #include "engine/data/split.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
@@ -57,6 +58,9 @@ class TrainingData {
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
+  /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
+  /// the order of the graph.
+  void order_features(const FeatureOrder& order);
   /// Null unless the data set is a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Counts of the graphs that became forests, if the task asks for forests.

@@ -54,7 +54,8 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                                         .outputs = pairs ? 0 : model.classes(),
                                         .embedding = pairs                ? model.classes()
                                                      : request.embeddings ? model.embedding()
-                                                                          : 0};
+                                                                          : 0,
+                                        .class_names = gnn.model.names.classes};
   const NeighbourSource* const giant = gnn.data.neighbours();
   const PredictedNodes nodes(request, giant);
   PredictionWriter writer(request, widths, nodes.names(), nodes.some);
@@ -70,7 +71,8 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                 {.scratch = scratch.path(),
                  .memory = request.memory,
                  .rehearsal = request.rehearsal,
-                 .progress = request.progress},
+                 .progress = request.progress,
+                 .order = gnn.order},
                 [&](const NodePredictions& predictions) {
                   if (pairs)
                     writer.append({}, numbers_of(predictions.logits));

@@ -13,6 +13,7 @@
 #include "nn/regression.h"
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
+#include "sample/block/column_order.h"
 
 namespace plimsoll {
 namespace {
@@ -100,6 +101,18 @@ void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
   std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
 }
 
+// Names of the features that the model reads and of the classes that it knows.
+ModelNames names_of(const GnnStageOptions& options, const GraphModel& model) {
+  const GraphSetTables& tables = options.source->tables();
+  ModelNames names;
+  if (!are_numbers(tables.node_features)) names.node_features = tables.node_features;
+  if (!are_numbers(tables.edge_features)) names.edge_features = tables.edge_features;
+  if (options.head == GnnHead::pairs || options.head == GnnHead::trees || model.gives_values()) return names;
+  names.classes = options.class_names;
+  if (std::ssize(names.classes) > model.classes()) names.classes.resize(static_cast<size_t>(model.classes()));
+  return names;
+}
+
 const TrainingSplit& seen_of(const GnnStageOptions& options) {
   return options.seen != nullptr ? *options.seen : *options.split;
 }
@@ -156,6 +169,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
+  result.trained.names = names_of(options, *result.trained.model);
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();

@@ -16,7 +16,8 @@ struct GnnStageOptions {
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
-  std::string data;  ///< Identity of the data set.
+  std::string data;                           ///< Identity of the data set.
+  std::vector<std::string> class_names = {};  ///< Names of classes by number, if the data has names.
   /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
   const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.

@@ -39,6 +39,7 @@ class GnnTraining final : public Training {
                              .head = head_,
                              .split = &split_,
                              .data = identity_,
+                             .class_names = class_names(),
                              .run = run};
     };
     return {{"gnn", "gnn", [options](const RunOptions& run) { return plan_gnn(options(run)); },
@@ -64,6 +65,11 @@ class GnnTraining final : public Training {
   }
 
  private:
+  std::vector<std::string> class_names() const {
+    return data_.neighbours() == nullptr ? std::vector<std::string>()
+                                         : data_.neighbours()->graph().tables().class_names;
+  }
+
   const char* unit() const { return head_ == GnnHead::pairs ? "edges" : "seeds"; }
 
   StageReport report_of(const GnnStageResult& result) const {
@@ -102,6 +108,11 @@ const GnnModel& require_same_features(const GnnModel& model, const BlockSource& 
   return model;
 }
 
+FeatureOrder order_for(const ModelNames& names, const GraphSetTables& tables) {
+  return {ColumnOrder(names.node_features, tables.node_features, "node features"),
+          ColumnOrder(names.edge_features, tables.edge_features, "edge features")};
+}
+
 }  // namespace
 
 std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task) {
@@ -117,6 +128,8 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
             .forests = task.forests,
             .vocabulary = model.vocabulary}) {
   require_same_features(model, data.source());
+  order = order_for(model.names, data.source().tables());
+  data.order_features(order);
 }
 
 void require_no_detector_options(const RunEvaluation& asked) {

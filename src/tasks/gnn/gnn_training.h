@@ -25,8 +25,8 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 /// A trained Gnn of a run, and data for it.
 struct TrainedGnn {
   /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
-  /// no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other features
-  /// or IDs than the model.
+  /// no labels and no splits, and has no blocks of seeds. Features in another order are read by name. Errors:
+  /// InputError if the data has other features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
@@ -36,6 +36,7 @@ struct TrainedGnn {
 
   GnnModel model;
   TrainingData data;
+  FeatureOrder order;  ///< The order in which the model reads the features of the data.
 };
 
 /// Throws UsageError for options that only detectors have.
