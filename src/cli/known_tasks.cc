@@ -2,6 +2,7 @@
 
 #include "run/task.h"
 #include "tasks/classes/tasks.h"
+#include "tasks/labels/tasks.h"
 #include "tasks/links/tasks.h"
 #include "tasks/trees/tasks.h"
 #include "tasks/values/tasks.h"
@@ -18,6 +19,7 @@ void register_known_tasks() {
       {TaskName::graph_regression, graph_regression_task},
       {TaskName::link_prediction, link_prediction_task},
       {TaskName::node_classification, node_classification_task},
+      {TaskName::node_multilabel_classification, node_multilabel_classification_task},
       {TaskName::node_regression, node_regression_task},
       {TaskName::tree_classification, tree_classification_task},
       {TaskName::tree_pretraining, tree_pretraining_task},

@@ -7,6 +7,7 @@
 
 #include "config/sections/data.h"
 #include "config/sections/distillation.h"
+#include "config/sections/features.h"
 #include "config/sections/fine_tuning.h"
 #include "config/sections/gat.h"
 #include "config/sections/gnn.h"
@@ -33,6 +34,7 @@ struct Recipe {
   TargetScaleSource init_target_scale = TargetScaleSource::data;
 
   DataSection data;
+  FeaturesSection features;
   SplitSection split;
   TrainingSection training;
   SamplingSection sampling;

@@ -10,6 +10,7 @@ namespace plimsoll {
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_sections(RecipeType& r, Visit&& visit) {
   visit("data", r.data);
+  visit("features", r.features);
   visit("split", r.split);
   visit("training", r.training);
   visit("training.block", r.training.block);

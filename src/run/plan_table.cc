@@ -14,6 +14,7 @@ bool has_one_model(TaskName task) {
     case TaskName::graph_classification:
     case TaskName::graph_regression:
     case TaskName::node_classification:
+    case TaskName::node_multilabel_classification:
     case TaskName::node_regression:
     case TaskName::link_prediction:
     case TaskName::tree_pretraining:

@@ -33,6 +33,8 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   if (widths.kind == Kind::classes) {
     class_ = &set_->column<int64_t>("class");
     outputs_ = &set_->column<float>("probability", {widths.outputs});
+  } else if (widths.kind == Kind::labels) {
+    outputs_ = &set_->column<float>("probability", {widths.outputs});
   } else if (widths.kind == Kind::values) {
     outputs_ = &set_->column<float>("value", {widths.outputs});
   }
@@ -44,7 +46,7 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   if (class_ != nullptr) text_ += ",class";
   if (!widths.class_names.empty()) text_ += ",class_name";
   for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
-    text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
+    text_ += fmt::format(",{}{}", widths.kind == Kind::values ? "value" : "p", i);
   text_ += "\n";
 }
 
@@ -70,6 +72,8 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
     found = softmax(row_);
     class_->append(std::span<const int64_t>(&found, 1));
   }
+  if (widths_.kind == Kind::labels)
+    for (float& logit : row_) logit = static_cast<float>(1 / (1 + std::exp(-double{logit})));
   if (outputs_ != nullptr) outputs_->append(std::span<const float>(row_));
   if (embedding_ != nullptr) embedding_->append(embedding);
   if (!csv_) return;

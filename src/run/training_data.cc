@@ -97,6 +97,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
           .splits = options.seeds ? std::vector<std::string>{"train", "valid"} : std::vector<std::string>(),
           .edges = {.weight = recipe.gnn.edge_weight, .features = is_attention(recipe.gnn.conv)},
           .negatives = options.seeds ? options.negatives : std::nullopt,
+          .labels = options.labels,
           .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
           .row_places = options.on_device};

@@ -27,8 +27,9 @@ struct DataOptions {
   bool seeds = true;
   /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
-  Targets targets = Targets::none;  ///< Targets of a graph_set.
-  bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
+  Targets targets = Targets::none;          ///< Targets of a graph_set.
+  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: what is to be predicted of nodes.
+  bool forests = false;  ///< Whether graphs become forests from pretraining.root (ForestSource).
   /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
   /// they are those of the data.
   MessageIds vocabulary = {};

@@ -13,6 +13,7 @@ enum class TaskName : uint8_t {
   graph_regression,
   link_prediction,
   node_classification,
+  node_multilabel_classification,
   node_regression,
   tree_classification,
   tree_pretraining
@@ -20,7 +21,8 @@ enum class TaskName : uint8_t {
 template <>
 inline constexpr auto kWords<TaskName> = std::to_array<std::string_view>(
     {"autoencoder", "detection", "distillation", "graph_classification", "graph_regression",
-     "link_prediction", "node_classification", "node_regression", "tree_classification", "tree_pretraining"});
+     "link_prediction", "node_classification", "node_multilabel_classification", "node_regression",
+     "tree_classification", "tree_pretraining"});
 
 /// The model in tasks of graphs, nodes and values: `gnn`, or a model of `paths`.
 enum class ModelKind : uint8_t { gnn, sgmp, gtmp };

@@ -22,9 +22,14 @@ std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
   if (!kind)
     throw InputError(
         fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), word));
-  if (kind == ModelKind::gnn)
-    return read_model(file, [options = gnn_options(file)] { return std::make_unique<Gnn>(options, 0); });
+  const bool standardizes = file.tensors().contains(FeatureUnits::kMean);
+  if (kind == ModelKind::gnn) {
+    GnnOptions options = gnn_options(file);
+    options.standardize = standardizes;
+    return read_model(file, [&] { return std::make_unique<Gnn>(options, 0); });
+  }
   SgmpOptions options = sgmp_options(file);
+  options.standardize = standardizes;
   options.gtmp = kind == ModelKind::gtmp;
   return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
 }

@@ -18,6 +18,7 @@ class GnnTraining final : public Training {
                .on_device = request_.is_on_device(),
                .negatives = negatives(request_.recipe, task),
                .targets = task.targets,
+               .labels = task.labels(),
                .forests = task.forests}),
         shapes_(read_shapes(data_.source(), request_.memory.threads)),
         split_(split_for(request_.recipe, data_, shapes_)),
@@ -40,10 +41,14 @@ class GnnTraining final : public Training {
                              .split = &split_,
                              .data = identity_,
                              .class_names = class_names(),
+                             .giant = data_.neighbours(),
                              .run = run};
     };
     return {{"gnn", "gnn", [options](const RunOptions& run) { return plan_gnn(options(run)); },
-             [this, options](const RunOptions& run) { return report_of(train_gnn(options(run))); }}};
+             [this, options](const RunOptions& run) {
+               note_scales();
+               return report_of(train_gnn(options(run)));
+             }}};
   }
 
   std::string trained_on() const override {
@@ -68,6 +73,16 @@ class GnnTraining final : public Training {
   std::vector<std::string> class_names() const {
     return data_.neighbours() == nullptr ? std::vector<std::string>()
                                          : data_.neighbours()->graph().tables().class_names;
+  }
+
+  // Says it if features vary too differently to be learned together, as far as some of them tell.
+  void note_scales() const {
+    if (request_.recipe.features.standardize || !request_.writes()) return;
+    const BlockSource& source = data_.source();
+    const size_t first = source.tables().vocabulary.empty() ? 0 : 1;
+    const std::string note = unequal_scales(scale_of_some(source, data_.neighbours(), split_), first,
+                                            source.tables().node_features);
+    if (!note.empty()) request_.observer->note(note);
   }
 
   const char* unit() const { return head_ == GnnHead::pairs ? "edges" : "seeds"; }
@@ -125,6 +140,7 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
       data((require_kind(set, recipe, task.kinds), set), recipe,
            {.seeds = false,
             .targets = task.targets,
+            .labels = task.labels(),
             .forests = task.forests,
             .vocabulary = model.vocabulary}) {
   require_same_features(model, data.source());

@@ -17,6 +17,12 @@ struct GnnTask {
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
+
+  /// What is to be predicted of nodes of one giant graph.
+  NodeLabels labels() const {
+    if (head == GnnHead::labels) return NodeLabels::multi;
+    return targets == Targets::none ? NodeLabels::classes : NodeLabels::numbers;
+  }
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
