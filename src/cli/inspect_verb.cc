@@ -16,6 +16,7 @@
 #include "store/graph.h"
 #include "store/graph_set.h"
 #include "store/typed_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -67,17 +68,17 @@ std::string columns_text(const DataSetView& set) {
 void inspect_graph(const std::string& folder) {
   const GraphView graph(folder);
   const GraphTables& tables = graph.tables();
-  fmt::print("{}: graph, {} nodes with {} features, {} edges with {}, {} classes; rows hold {}-neighbours\n",
-             folder, format_count(graph.nodes()), graph.node_features(), format_count(graph.edges()),
-             graph.edge_features(), tables.classes, tables.direction);
+  fmt::print("{}: graph, {} with {}, {} with {}, {}; rows hold {}-neighbours\n", folder,
+             counted(graph.nodes(), "node"), counted(graph.node_features(), "feature"),
+             counted(graph.edges(), "edge"), graph.edge_features(), counted(tables.classes, "class"),
+             tables.direction);
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split(split).empty())
-      fmt::print("{}: {} nodes\n", kGraphSplits[split],
-                 format_count(static_cast<int64_t>(graph.split(split).size())));
+      fmt::print("{}: {}\n", kGraphSplits[split], counted(std::ssize(graph.split(split)), "node"));
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split_edges(split).empty())
-      fmt::print("{}: {} edges to predict\n", kGraphSplits[split],
-                 format_count(static_cast<int64_t>(graph.split_edges(split).size() / 2)));
+      fmt::print("{}: {} to predict\n", kGraphSplits[split],
+                 counted(std::ssize(graph.split_edges(split)) / 2, "edge"));
   fmt::print("\n{}", columns_text(graph.set()));
 }
 

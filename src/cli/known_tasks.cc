@@ -2,6 +2,7 @@
 
 #include "run/task.h"
 #include "tasks/classes/tasks.h"
+#include "tasks/labels/tasks.h"
 #include "tasks/links/tasks.h"
 #include "tasks/trees/tasks.h"
 #include "tasks/values/tasks.h"
@@ -23,6 +24,7 @@ void register_known_tasks() {
       {"graph_regression", graph_regression_task},
       {"link_prediction", link_prediction_task},
       {"node_classification", node_classification_task},
+      {"node_multilabel_classification", node_multilabel_classification_task},
       {"node_regression", node_regression_task},
       {"tree_classification", tree_classification_task},
       {"tree_pretraining", tree_pretraining_task},

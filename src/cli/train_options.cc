@@ -31,8 +31,12 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
 // Adds the recipe to train and its data.
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options) {
-  verb.add_option("RECIPE", options.recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb.add_option("--data", options.data, "The data set")->required()->type_name("DIR");
+  verb.add_option("RECIPE", options.recipe,
+                  "The name of a recipe that `plimsoll recipes` lists, or a file in YAML (docs/recipe.md)")
+      ->required();
+  verb.add_option("--data", options.data, "The folder of a data set that `plimsoll ingest` made")
+      ->required()
+      ->type_name("DIR");
   verb.add_option("-O", options.overrides, "Override a key of the recipe")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -163,7 +167,9 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   CLI::App* verb =
       app.add_subcommand("evaluate", "Evaluate a trained run on every split that was not trained on");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "The data set")->required()->type_name("DIR");
+  verb->add_option("--data", options->data, "The folder of a data set that `plimsoll ingest` made")
+      ->required()
+      ->type_name("DIR");
   verb->add_option("--split", options->split, "Evaluate only this split")->type_name("NAME");
 #ifdef PLIMSOLL_CAN
   options->of_task = add_evaluate_can(*verb);
@@ -183,7 +189,7 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict on unlabelled data");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of the kind that was trained on")
+  verb->add_option("--data", options->data, "The folder of a data set of the kind that was trained on")
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,

@@ -7,6 +7,7 @@
 
 #include "config/recipe_parts.h"
 #include "config/sections/data.h"
+#include "config/sections/features.h"
 #include "config/sections/fine_tuning.h"
 #include "config/sections/gnn.h"
 #include "config/sections/memory.h"
@@ -33,6 +34,7 @@ struct Recipe {
   TargetScaleSource init_target_scale = TargetScaleSource::data;
 
   DataSection data;
+  FeaturesSection features;
   SplitSection split;
   TrainingSection training;
   SamplingSection sampling;
@@ -54,6 +56,7 @@ struct Recipe {
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_sections(RecipeType& r, Visit&& visit) {
   visit("data", r.data);
+  visit("features", r.features);
   visit("split", r.split);
   visit("training", r.training);
   visit("training.block", r.training.block);

@@ -41,9 +41,10 @@ struct EvaluationResult {
   Json json;
   std::string table;
   std::string notes;
-  int64_t graphs = 0;
+  int64_t graphs = 0;    ///< How many `unit` were evaluated.
   Markup report;         ///< Contents of report.html; empty for a single split.
   Unsaved unsaved = {};  ///< Requested files that could not be saved.
+  const char* unit = "graph";
 };
 
 }  // namespace plimsoll

@@ -36,13 +36,15 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
   if (is_for(kind.c_str())) return;
   if (kind == kGraphKind)
     throw UsageError(
-        fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
+        fmt::format("task '{}' is not for one giant graph; set task: node_classification, node_regression, "
+                    "node_multilabel_classification or link_prediction",
                     recipe.task));
   if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
         fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
-                    "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
-                    data.string(), kind, recipe.task));
+                    "make one by `plimsoll ingest graph`{}",
+                    data.string(), kind, recipe.task,
+                    recipe.task == "link_prediction" ? " and `plimsoll split-edges`" : ""));
   if (kind == kGraphSetKind && kinds.size() == 1)
     throw UsageError(
         fmt::format("task '{}' needs a data set of {}; for a graph_set set task: graph_classification",

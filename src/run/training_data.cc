@@ -86,6 +86,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
           .splits = options.seeds ? std::vector<std::string>{"train", "valid"} : std::vector<std::string>(),
           .edges = {.weight = recipe.gnn.edge_weight, .features = is_attention(recipe.gnn.conv)},
           .negatives = options.seeds ? options.negatives : std::nullopt,
+          .labels = options.labels,
           .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
           .row_places = options.on_device};
@@ -166,6 +167,11 @@ void TrainingData::take(OpenedData opened) {
 void TrainingData::hide_features(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
+}
+
+void TrainingData::order_features(const FeatureOrder& order) {
+  if (neighbours_ == nullptr && (order.nodes.changes() || order.edges.changes()))
+    source_ = std::make_unique<OrderedFeatures>(std::move(source_), order);
 }
 
 std::string TrainingData::forests_in_words() const {

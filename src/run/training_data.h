@@ -10,6 +10,7 @@
 #include "config/recipe.h"
 #include "engine/data/split.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
@@ -27,8 +28,9 @@ struct DataOptions {
   bool seeds = true;
   /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
-  Targets targets = Targets::none;  ///< Targets of a graph_set.
-  bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
+  Targets targets = Targets::none;          ///< Targets of a graph_set.
+  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: what is to be predicted of nodes.
+  bool forests = false;  ///< Whether graphs become forests from pretraining.root (ForestSource).
   /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
   /// they are those of the data.
   MessageIds vocabulary = {};
@@ -71,6 +73,9 @@ class TrainingData {
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
+  /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
+  /// the order of the graph.
+  void order_features(const FeatureOrder& order);
   /// Null unless the data set is a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Counts of the graphs that became forests, if the task asks for forests.

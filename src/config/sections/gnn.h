@@ -43,9 +43,10 @@ struct GnnOptions {
   LayerJoin jk = LayerJoin::last;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
   double dropout = 0;
-  int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  int64_t classes = 2;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
 };
 
 template <EitherOf<GnnOptions> Section, typename Visit>

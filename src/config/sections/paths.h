@@ -34,10 +34,11 @@ struct SgmpOptions {
                                ///< and the mean over N in evaluation.
   PathReduce readout = PathReduce::sum;
   PathNorm norm = PathNorm::none;
-  bool gtmp = false;       ///< GTMP: pool the outputs of nodes, not their embeddings.
-  int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  bool gtmp = false;         ///< GTMP: pool the outputs of nodes, not their embeddings.
+  int64_t classes = 2;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
 
   // A key of the recipe alone.
   AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.

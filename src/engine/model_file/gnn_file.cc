@@ -59,6 +59,7 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
   if (!contents.split.empty()) metadata[kTrainedSplit] = contents.split;
   put_channel_names(model.vocabulary.channels, metadata);
+  put_names(model.names, metadata);
   write_safetensors(path, tensors, metadata);
 }
 
@@ -69,6 +70,7 @@ GnnModel load_gnn(const std::filesystem::path& path) {
   model.vocabulary = read_ids(file, "vocabulary.ids");
   model.trained_on = file.meta("plimsoll.trained_on");
   model.contents = contents_of(file);
+  model.names = read_names(file);
   return model;
 }
 

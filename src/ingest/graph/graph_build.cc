@@ -397,6 +397,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   result_.node_features = static_cast<int64_t>(table_.width());
   result_.edge_features = static_cast<int64_t>(list_.feature_names().size());
   result_.classes = table_.classes();
+  result_.targets = static_cast<int64_t>(table_.target_width());
   result_.headers = list_.headers();
   writer_.publish({.direction = options_.direction,
                    .classes = table_.classes(),

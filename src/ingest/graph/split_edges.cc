@@ -196,6 +196,8 @@ class EdgeSplit {
       writer.append_x(x, graph_.node_features());
     }
     chunks(graph_.y(), 1, [&](auto rows) { writer.append_y(rows); });
+    chunks(graph_.node_targets(), static_cast<size_t>(graph_.target_width()),
+           [&](auto rows) { writer.append_node_targets(rows, graph_.target_width()); });
     chunks(graph_.node_id(), 1, [&](auto rows) { writer.append_node_id(rows); });
     for (size_t split = 0; split < kGraphSplits.size(); ++split)
       chunks(graph_.split(split), 1, [&](auto rows) { writer.append_split(split, rows); });

@@ -20,6 +20,12 @@ struct GnnTask {
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
   MakeObjective objective = nullptr;  ///< As in GnnStageOptions.
+
+  /// What is to be predicted of nodes of one giant graph.
+  NodeLabels labels() const {
+    if (head == GnnHead::labels) return NodeLabels::multi;
+    return targets == Targets::none ? NodeLabels::classes : NodeLabels::numbers;
+  }
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
@@ -28,8 +34,8 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 /// A trained Gnn of a run, and data for it.
 struct TrainedGnn {
   /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
-  /// no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other features
-  /// or IDs than the model.
+  /// no labels and no splits, and has no blocks of seeds. Features in another order are read by name. Errors:
+  /// InputError if the data has other features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
@@ -39,6 +45,7 @@ struct TrainedGnn {
 
   GnnModel model;
   TrainingData data;
+  FeatureOrder order;  ///< The order in which the model reads the features of the data.
 };
 
 /// Throws UsageError for options that only other tasks have.

@@ -34,15 +34,15 @@ class LinkPredictionTask final : public Task {
     });
     Table table(link_columns());
     std::vector<std::vector<std::string>> rows;
+    int64_t edges = 0;
     for (const LinkResult& result : results) {
+      edges += result.edges;
       rows.push_back(link_row(result));
       table.add(rows.back());
     }
-    EvaluationResult findings{links_json(results, asked.recipe.model_name(), asked.recipe.seed),
-                              table.text(),
-                              {},
-                              std::ssize(results),
-                              {}};
+    EvaluationResult findings{
+        links_json(results, asked.recipe.model_name(), asked.recipe.seed), table.text(), {}, edges, {}};
+    findings.unit = "edge";
     if (asked.split.empty())
       findings.report =
           table_report("Edges, evaluated by plimsoll evaluate", link_columns(), rows, asked.folder);
