@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/error.h"
@@ -26,16 +27,20 @@ int64_t first_past(int64_t first, int64_t end, const IsPast& is_past) {
   return first;
 }
 
-}  // namespace
-
-int64_t KnownEdges::time_of(const TypedEdges& type, int64_t edge) const {
-  if (type.has_time == EdgeTime::own) return type.time[static_cast<size_t>(edge)];
-  const TypedNodes& sources = topology_.nodes()[type.source];
-  const auto source = static_cast<int64_t>(type.indices[static_cast<size_t>(edge)]);
-  if (!is_below(source, sources.nodes))
-    require_neighbours(std::span(&source, 1), std::span(&edge, 1), sources.nodes);
-  return sources.time[static_cast<size_t>(source)];
+// Returns the edges of a list sorted by time, of which `time_of` gives the time, that are within the span.
+template <typename TimeOf>
+EdgeRange range_within(EdgeRange list, TimeSpan span, const TimeOf& time_of) {
+  int64_t end = list.first + list.degree;
+  // Most seeds know most lists to their end.
+  if (time_of(end - 1) > span.last)
+    end = first_past(list.first, end - 1, [&](int64_t edge) { return time_of(edge) > span.last; });
+  int64_t first = list.first;
+  if (span.first != std::numeric_limits<int64_t>::min())
+    first = first_past(first, end, [&](int64_t edge) { return time_of(edge) >= span.first; });
+  return {first, end - first};
 }
+
+}  // namespace
 
 EdgeRange KnownEdges::within(size_t edge_type, int64_t target, EdgeRange list, TimeSpan span) const {
   const TypedEdges& type = topology_.edges()[edge_type];
@@ -44,11 +49,15 @@ EdgeRange KnownEdges::within(size_t edge_type, int64_t target, EdgeRange list, T
     const int64_t time = topology_.nodes()[type.target].time[static_cast<size_t>(target)];
     return span.has(time) ? list : EdgeRange{list.first, 0};
   }
-  const int64_t end = first_past(list.first, list.first + list.degree,
-                                 [&](int64_t edge) { return time_of(type, edge) > span.last; });
-  const int64_t first =
-      first_past(list.first, end, [&](int64_t edge) { return time_of(type, edge) >= span.first; });
-  return {first, end - first};
+  if (type.has_time == EdgeTime::own)
+    return range_within(list, span, [&](int64_t edge) { return type.time[static_cast<size_t>(edge)]; });
+  const TypedNodes& sources = topology_.nodes()[type.source];
+  return range_within(list, span, [&](int64_t edge) {
+    const auto source = static_cast<int64_t>(type.indices[static_cast<size_t>(edge)]);
+    if (!is_below(source, sources.nodes))
+      require_neighbours(std::span(&source, 1), std::span(&edge, 1), sources.nodes);
+    return sources.time[static_cast<size_t>(source)];
+  });
 }
 
 bool KnownEdges::may_have_gaps(size_t edge_type) const {
@@ -77,17 +86,11 @@ NeighbourChoice::Without KnownEdges::gaps(size_t edge_type, EdgeRange list, int6
   return gaps_;
 }
 
-void KnownEdges::require_known(size_t edge_type, int64_t edge, int64_t source, TimeSpan span) const {
-  const TypedEdges& type = topology_.edges()[edge_type];
-  if (type.has_time != EdgeTime::source && type.has_time != EdgeTime::own) return;
-  const int64_t time = type.has_time == EdgeTime::own
-                           ? type.time[static_cast<size_t>(edge)]
-                           : topology_.nodes()[type.source].time[static_cast<size_t>(source)];
-  if (!span.has(time))
-    throw InputError(fmt::format(
-        "edge type {}: found edge {} of time {} among those of {} to {}, expected lists sorted by "
-        "time; `plimsoll verify` says what else is damaged",
-        edge_type, edge, time, span.first, span.last));
+void KnownEdges::refuse(size_t edge_type, int64_t edge, int64_t time, TimeSpan span) {
+  throw InputError(
+      fmt::format("edge type {}: found edge {} of time {} among those of {} to {}, expected lists sorted by "
+                  "time; `plimsoll verify` says what else is damaged",
+                  edge_type, edge, time, span.first, span.last));
 }
 
 EdgeRange latest_edges(EdgeRange list, int64_t count, NeighbourChoice::Without& gaps) {

@@ -34,12 +34,33 @@ class KnownEdges {
   /// Returns the edges of `list` whose source is later than `last`; valid until the next call. Errors: those
   /// of the topology.
   NeighbourChoice::Without gaps(size_t edge_type, EdgeRange list, int64_t last);
-  /// Checks that these edges, which lead from `sources`, are within the span, as they are if lists are
-  /// sorted. Errors: InputError.
-  void require_known(size_t edge_type, int64_t edge, int64_t source, TimeSpan span) const;
+  /// Checks that edges[i], which leads from sources[i] and was chosen from what within() returned, is within
+  /// span_of(i), as it is if lists are sorted. Errors: InputError.
+  template <typename SpanOf>
+  void require_known(size_t edge_type, std::span<const int64_t> edges, std::span<const int64_t> sources,
+                     const SpanOf& span_of) const {
+    const TypedEdges& type = topology_.edges()[edge_type];
+    if (type.has_time == EdgeTime::own) return require_within(edge_type, edges, edges, type.time, span_of);
+    if (type.has_time == EdgeTime::source)
+      require_within(edge_type, edges, sources, topology_.nodes()[type.source].time, span_of);
+  }
 
  private:
-  int64_t time_of(const TypedEdges& type, int64_t edge) const;
+  static constexpr size_t kTimesAhead = 16;  // Distance of the prefetch of times.
+
+  // Checks time[places[i]], the time of edges[i].
+  template <typename SpanOf>
+  static void require_within(size_t edge_type, std::span<const int64_t> edges,
+                             std::span<const int64_t> places, std::span<const int64_t> time,
+                             const SpanOf& span_of) {
+    for (size_t i = 0; i < edges.size(); ++i) {
+      if (i + kTimesAhead < edges.size())
+        __builtin_prefetch(time.data() + static_cast<size_t>(places[i + kTimesAhead]));
+      const int64_t found = time[static_cast<size_t>(places[i])];
+      if (!span_of(i).has(found)) refuse(edge_type, edges[i], found, span_of(i));
+    }
+  }
+  [[noreturn]] static void refuse(size_t edge_type, int64_t edge, int64_t time, TimeSpan span);
 
   const TypedTopology& topology_;
   Vector<int64_t, Tag::blocks> edges_;    // A part of a list.

@@ -186,11 +186,13 @@ void TypedSampler::number(size_t edge_type, size_t first_edge, TypedSample& out)
   const TypedSample::Nodes& targets = out.nodes[topology_.edges()[edge_type].target];
   NodeIdMap& table = tables_[topology_.edges()[edge_type].source];
   const auto tree = [&](size_t i) { return targets.batch[static_cast<size_t>(edges.col[i])]; };
+  if (is_timed_)
+    known_.require_known(edge_type, std::span(edges.edge).subspan(first_edge),
+                         std::span(edges.row).subspan(first_edge),
+                         [&](size_t i) { return spans_[static_cast<size_t>(tree(first_edge + i))]; });
   for (size_t i = first_edge; i < edges.row.size(); ++i) {
     if (i + kTypedSlotsAhead < edges.row.size())
       table.fetch(edges.row[i + kTypedSlotsAhead], tree(i + kTypedSlotsAhead));
-    if (is_timed_)
-      known_.require_known(edge_type, edges.edge[i], edges.row[i], spans_[static_cast<size_t>(tree(i))]);
     edges.row[i] = table.find_or_add(edges.row[i], tree(i));
   }
 }

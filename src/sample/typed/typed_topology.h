@@ -54,7 +54,7 @@ class TypedTopology {
  private:
   std::vector<TypedNodes> nodes_;
   std::vector<TypedEdges> edges_;
-  std::vector<CsrTopology> lists_;  // Of each edge type.
+  std::vector<CsrTopology> lists_;  // For each edge type.
 };
 
 }  // namespace plimsoll
