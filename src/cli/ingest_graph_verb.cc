@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -27,19 +28,11 @@ struct IngestGraphVerbOptions {
   bool json = false;
 };
 
-std::string count_lines(int64_t lines) {
-  return fmt::format("{} {}", format_count(lines), lines == 1 ? "line" : "lines");
-}
-
 // Lines about input that was skipped.
-std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& options) {
+std::string skipped(const GraphIngestResult& result) {
   std::string lines;
-  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", count_lines(result.headers));
-  if (result.comments == 0) return lines;
-  lines += fmt::format("{} skipped as comments{}\n", count_lines(result.comments),
-                       result.ids == NodeIds::text && options.edges.comments != Comments::none
-                           ? "; if IDs begin with # or %, give --comments none"
-                           : "");
+  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", counted(result.headers, "line"));
+  if (result.comments > 0) lines += fmt::format("{} skipped as comments\n", counted(result.comments, "line"));
   return lines;
 }
 
@@ -73,13 +66,14 @@ void run(IngestGraphVerbOptions& options) {
                          {"comments", result.comments},
                          {"headers", result.headers}},
               .text = options.graph.shard.is_all()
-                          ? fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
-                                        format_count(result.nodes), result.ids, result.node_features,
-                                        format_count(result.edges), result.edge_features, result.classes)
-                          : fmt::format("{} edges of shard {}", format_count(result.edges), options.shard),
+                          ? fmt::format("{} ({} IDs) with {}, {} with {}, {}", counted(result.nodes, "node"),
+                                        result.ids, counted(result.node_features, "feature"),
+                                        counted(result.edges, "edge"), result.edge_features,
+                                        counted(result.classes, "class"))
+                          : fmt::format("{} of shard {}", counted(result.edges, "edge"), options.shard),
               .from = "sources",
-              .remarks = skipped(result, options.graph),
-              .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
+              .remarks = skipped(result),
+              .took = fmt::format("{} read in {} ({})", counted(result.edges_read, "edge"),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);
 }
@@ -166,6 +160,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   group
       ->add_option("--missing", nodes.missing,
                    "Value of node features that are empty, NA or NaN; default: refuse them")
+      ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
   group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")

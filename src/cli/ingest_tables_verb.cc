@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
@@ -34,10 +35,10 @@ struct IngestTablesVerbOptions {
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("{} foreign keys have no row in their table (dangling): no edges\n",
-                        format_count(result.dangling));
+    text += fmt::format("dangling: {} of a row that does not exist, no edge\n",
+                        counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
-    text += fmt::format("{} rows have no time and are left out\n", format_count(result.rows_without_time));
+    text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }
@@ -67,12 +68,13 @@ void run_tables(IngestTablesVerbOptions& options) {
                          {"dangling", result.dangling},
                          {"rows_without_time", result.rows_without_time},
                          {"left_out", result.left_out}},
-              .text = fmt::format("{} nodes of {} types, {} edges of {} types", format_count(result.nodes),
-                                  result.node_types, format_count(result.edges), result.edge_types),
+              .text = fmt::format("{} of {}, {} of {}", counted(result.nodes, "node"),
+                                  counted(result.node_types, "type"), counted(result.edges, "edge"),
+                                  counted(result.edge_types, "type")),
               .from = "sources",
               .remarks = remarks_on(result),
-              .took = fmt::format("{} rows read in {} ({})", format_count(result.rows),
-                                  format_seconds(seconds), format_rate(result.rows, seconds, "rows"))},
+              .took = fmt::format("{} read in {} ({})", counted(result.rows, "row"), format_seconds(seconds),
+                                  format_rate(result.rows, seconds, "rows"))},
              seconds, budget, options.json);
 }
 

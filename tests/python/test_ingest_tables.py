@@ -264,3 +264,12 @@ def test_older_readers_refuse_by_name(bin_dir, ingest, tmp_path):
     done = subprocess.run([bin_dir / "plimsoll", "walks", tmp_path / "graph", "--out", tmp_path / "walks"],
                           capture_output=True, text=True)
     assert done.returncode == 3 and "node types" in done.stderr
+
+
+def test_inspect_shows_numbers_with_the_digits_of_their_type(bin_dir, ingest, tmp_path):
+    pq.write_table(pa.table({"low": pa.array([0.1, 0.7], pa.float32()), "fine": [0.1, 1 / 3]}), tmp_path / "t.parquet")
+    ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.parquet")
+    shown = subprocess.run([bin_dir / "plimsoll", "inspect", tmp_path / "graph"], capture_output=True, text=True).stdout
+    rows = {line.split()[1]: line.split()[-2:] for line in shown.splitlines() if line.startswith("t ") and "number" in line}
+    assert rows == {"low": ["0.1", "0.7"], "fine": ["0.1", "0.3333333333333333"]}
+    assert "1 node type and 0 edge types" in shown
