@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
+#include "ingest/tables/meanings_file.h"
 #include "ingest/tables/relbench_folder.h"
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
@@ -27,6 +28,7 @@ struct IngestTablesVerbOptions {
   std::string folder;
   std::vector<std::string> words;
   std::vector<std::string> meanings;
+  std::string meanings_file;
   Resources resources;
   bool json = false;
 };
@@ -52,6 +54,11 @@ void run_tables(IngestTablesVerbOptions& options) {
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
+  const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
+  if (!options.meanings_file.empty())
+    add_meanings_file(options.meanings_file, options.tables);
+  else if (!options.folder.empty() && std::filesystem::exists(beside))
+    add_meanings_file(beside, options.tables);
   TablesResult result;
   {
     Progress reading("ingest", "rows");
@@ -92,8 +99,8 @@ void add_ingest_tables(CLI::App& ingest) {
       ->add_option(
           "--table", options->words,
           "Read a table: NAME=FILES, then a colon and words: key=COLUMN, time=COLUMN, unit=s|ms|us|ns (of an "
-          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet or Arrow IPC: a file, a "
-          "pattern or a folder")
+          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet, Arrow IPC or CSV: a "
+          "file, a pattern or a folder")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
@@ -102,6 +109,11 @@ void add_ingest_tables(CLI::App& ingest) {
                    "time:UNIT or skip")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  tables
+      ->add_option(
+          "--meanings", options->meanings_file,
+          "Read meanings from YAML, TABLE: {COLUMN: MEANING}; default: meanings.yaml of DATASET, if there")
+      ->type_name("FILE");
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
       ->type_name("DIR");

@@ -50,7 +50,7 @@ TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::
   if (name.find('/') != std::string::npos || !fs::is_regular_file(file, unreadable))
     throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.string()));
   table.files = 1;
-  table.open = [file](ArrowArrayStream& stream) { stream = stream_files({file}); };
+  table.open = [file](ArrowArrayStream& stream) { stream = stream_files({.root = file.parent_path(), .files = {file}}); };
   return table;
 }
 
