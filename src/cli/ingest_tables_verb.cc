@@ -41,6 +41,11 @@ std::string remarks_on(const TablesResult& result) {
                         counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
     text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));
+  if (result.tasks > 0)
+    text += fmt::format("{} with {}\n", counted(result.tasks, "task"), counted(result.seeds, "seed"));
+  if (result.dangling_seeds > 0)
+    text +=
+        fmt::format("left out: {} of a row that does not exist\n", counted(result.dangling_seeds, "seed"));
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }
@@ -73,6 +78,9 @@ void run_tables(IngestTablesVerbOptions& options) {
                          {"edges", result.edges},
                          {"rows_read", result.rows},
                          {"dangling", result.dangling},
+                         {"tasks", result.tasks},
+                         {"seeds", result.seeds},
+                         {"dangling_seeds", result.dangling_seeds},
                          {"rows_without_time", result.rows_without_time},
                          {"left_out", result.left_out}},
               .text = fmt::format("{} of {}, {} of {}", counted(result.nodes, "node"),
@@ -93,7 +101,7 @@ void add_ingest_tables(CLI::App& ingest) {
       "tables", "Read tables with keys and times into one graph with node and edge types");
   tables
       ->add_option("DATASET", options->folder,
-                   "Read a data set in RelBench's folder format: manifest.yaml and db/TABLE.parquet")
+                   "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/")
       ->type_name("DIR");
   tables
       ->add_option(

@@ -60,6 +60,26 @@ std::string columns_table(const DataSetView& set) {
   return table.text();
 }
 
+std::string tasks_table(const TypedGraphView& graph) {
+  Table table({"<task", "<kind", "<type", "<entity", "<split", "seeds", "dangling", "first", "last"});
+  const Json& manifest = graph.set().manifest();
+  for (size_t at = 0; at < graph.tasks().size(); ++at) {
+    const TaskView& task = graph.tasks()[at];
+    if (task.splits.empty())
+      table.add({task.name, task.kind, task.type, task.entity, "-", "-", "-", "-", "-"});
+    for (size_t split = 0; split < task.splits.size(); ++split) {
+      const SeedsView& seeds = task.splits[split];
+      const bool any = !seeds.times.empty();
+      const auto [first, last] = std::ranges::minmax_element(seeds.times);
+      table.add({task.name, task.kind, task.type, task.entity, seeds.split,
+                 format_count(static_cast<int64_t>(seeds.nodes.size())),
+                 format_count(manifest["tasks"][at]["splits"][split]["dangling"]),
+                 any ? date_text(*first, "ns") : "-", any ? date_text(*last, "ns") : "-"});
+    }
+  }
+  return table.text();
+}
+
 }  // namespace
 
 void inspect_typed_graph(const std::string& folder) {
@@ -79,6 +99,7 @@ void inspect_typed_graph(const std::string& folder) {
   for (const EdgeTypeView& type : graph.edge_types())
     edges.add({type.source, type.name, type.target, format_count(static_cast<int64_t>(type.indices.size()))});
   fmt::print("{}\n{}\n{}", nodes.text(), edges.text(), columns_table(graph.set()));
+  if (!graph.tasks().empty()) fmt::print("\n{}", tasks_table(graph));
   for (const Json& type : manifest["node_types"])
     for (const Json& column : type.value("left_out", Json::array()))
       fmt::print("left out: {}.{}: {}\n", text_or_dash(type["name"]),

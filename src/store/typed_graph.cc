@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
+#include "store/typed_manifest.h"
 
 namespace plimsoll {
 namespace {
@@ -14,55 +14,8 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-InputError damaged_types(const DataSetView& set, const std::string& what) {
-  return InputError(fmt::format("{}: {}; the data set is damaged, make it again",
-                                (set.folder() / "manifest.json").string(), what));
-}
-
-// An object of the manifest and where it is, such as "node_types[0].columns[2]".
-struct Place {
-  const Json& object;
-  std::string path;
-};
-
-// Returns the objects of a list. Errors: InputError for anything else.
-std::vector<Place> objects_of(const DataSetView& set, const Place& parent, const char* key) {
-  const std::string path = parent.path.empty() ? key : fmt::format("{}.{}", parent.path, key);
-  if (!parent.object.contains(key) || !parent.object[key].is_array())
-    throw damaged_types(set, fmt::format("{} is no list", path));
-  std::vector<Place> objects;
-  for (const Json& object : parent.object[key]) {
-    objects.push_back({object, fmt::format("{}[{}]", path, objects.size())});
-    if (!object.is_object()) throw damaged_types(set, fmt::format("{} is no object", objects.back().path));
-  }
-  return objects;
-}
-
-std::string text_of(const DataSetView& set, const Place& place, const char* key) {
-  if (!place.object.contains(key) || !place.object[key].is_string())
-    throw damaged_types(set, fmt::format("{} has no text \"{}\"", place.path, key));
-  return place.object[key];
-}
-
-// Returns the times that a type names, an object or null. Errors: InputError for anything else.
-std::optional<Place> time_of(const DataSetView& set, const Place& type) {
-  const auto time = type.object.find("time");
-  if (time == type.object.end() || time->is_null()) return std::nullopt;
-  Place place{*time, type.path + ".time"};
-  if (!time->is_object()) throw damaged_types(set, place.path + " is no object");
-  return place;
-}
-
-void require_rows(const DataSetView& set, const std::string& column, int64_t rows) {
-  const auto found = set.columns().find(column);
-  if (found == set.columns().end()) throw damaged_types(set, fmt::format("lists no column '{}'", column));
-  const NpyShape& shape = found->second.shape();
-  if (shape.shape.empty() || shape.shape[0] != rows)
-    throw damaged_types(set, fmt::format("column '{}' has {} rows, expected {}", column, shape.rows(), rows));
-}
-
 // Checks that the columns which a column of a node type names are there, with a row for each node.
-void require_column(const DataSetView& set, const Place& column, int64_t nodes) {
+void require_column(const DataSetView& set, const ManifestPlace& column, int64_t nodes) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");
   if (column.object.contains("unit")) text_of(set, column, "unit");
@@ -83,10 +36,10 @@ void require_column(const DataSetView& set, const Place& column, int64_t nodes) 
 }
 
 // Checks the columns of a node type, and the reasons of those that were left out.
-void require_columns(const DataSetView& set, const Place& type, int64_t nodes) {
-  for (const Place& column : objects_of(set, type, "columns")) require_column(set, column, nodes);
+void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t nodes) {
+  for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, nodes);
   if (!type.object.contains("left_out")) return;
-  for (const Place& column : objects_of(set, type, "left_out")) {
+  for (const ManifestPlace& column : objects_of(set, type, "left_out")) {
     text_of(set, column, "name");
     text_of(set, column, "reason");
   }
@@ -94,7 +47,7 @@ void require_columns(const DataSetView& set, const Place& type, int64_t nodes) {
 
 }  // namespace
 
-std::string typed_column(std::initializer_list<std::string_view> parts) {
+std::string typed_column(const std::vector<std::string_view>& parts) {
   constexpr size_t kMax = 200;  // File systems allow 255 bytes, with ".again.npy".
   std::string name;
   for (const std::string_view part : parts) {
@@ -120,6 +73,7 @@ TypedGraphView::TypedGraphView(const std::filesystem::path& folder) : set_(folde
     throw InputError(folder.string() + ": is a graph of one node type, expected one with node types");
   read_node_types();
   read_edge_types();
+  tasks_ = read_tasks(set_);
 }
 
 const NodeTypeView& TypedGraphView::node_type(const std::string& name) const {
@@ -129,14 +83,11 @@ const NodeTypeView& TypedGraphView::node_type(const std::string& name) const {
 }
 
 void TypedGraphView::read_node_types() {
-  for (const Place& type : objects_of(set_, {set_.manifest(), ""}, "node_types")) {
+  for (const ManifestPlace& type : objects_of(set_, {set_.manifest(), ""}, "node_types")) {
     NodeTypeView view{.name = text_of(set_, type, "name")};
-    const Json nodes = type.object.value("nodes", Json());
-    if (!nodes.is_number_integer() || nodes < 0)
-      throw damaged_types(set_, fmt::format("{} has no number of nodes", type.path));
-    view.nodes = nodes;
+    view.nodes = count_of(set_, type, "nodes");
     require_columns(set_, type, view.nodes);
-    if (const auto time = time_of(set_, type)) {
+    if (const auto time = object_of(set_, type, "time")) {
       require_rows(set_, text_of(set_, *time, "column"), view.nodes);
       view.time = set_.column<int64_t>(text_of(set_, *time, "column"));
     }
@@ -145,7 +96,7 @@ void TypedGraphView::read_node_types() {
 }
 
 void TypedGraphView::read_edge_types() {
-  for (const Place& type : objects_of(set_, {set_.manifest(), ""}, "edge_types")) {
+  for (const ManifestPlace& type : objects_of(set_, {set_.manifest(), ""}, "edge_types")) {
     EdgeTypeView view{.source = text_of(set_, type, "source"),
                       .name = text_of(set_, type, "name"),
                       .target = text_of(set_, type, "target")};

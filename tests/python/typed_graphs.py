@@ -5,6 +5,11 @@ import subprocess
 
 import numpy as np
 
+# Manifests of tasks: a value for each user, and films for each user.
+NODES = "kind: forecast\ntask_type: regression\nentity_table: users\nentity_col: user\ntarget_col: spent\ntime_col: at\nsql: SELECT 1\n"
+PAIRS = ("kind: forecast\ntask_type: recommendation\nsrc_entity_table: users\nsrc_entity_col: user\ndst_entity_table: films\n"
+         "dst_entity_col: film\ntime_col: at\neval_k: 3\n")
+
 
 def ingest_tables(bin_dir, out, *arguments, code=0, **options):
     """Makes a graph, verifies it and returns its columns and manifest; or stderr of exit code `code`."""
@@ -46,3 +51,21 @@ def require_column(columns, entry, values):
     else:
         known = [value for value, is_missing in zip(values, missing) if not is_missing]
         assert np.array_equal(stored[~missing], np.array(known, stored.dtype if known == [] else None))
+
+
+def folder_of(path, tables, tasks):
+    """Writes a RelBench folder: tables with a key, and tasks by name with their words and splits."""
+    from pyarrow import parquet as pq
+
+    (path / "db").mkdir(parents=True)
+    lines = ["val_timestamp: '2024-01-01'", "tables:"]
+    for name, table in tables.items():
+        pq.write_table(table, path / "db" / f"{name}.parquet")
+        lines.append(f"  {name}: {{pkey: {'id' if 'id' in table.column_names else 'null'}, time_col: null, fkeys: {{}}}}")
+    (path / "manifest.yaml").write_text("\n".join(lines))
+    for name, (words, splits) in tasks.items():
+        (path / "tasks" / name).mkdir(parents=True)
+        (path / "tasks" / name / "manifest.yaml").write_text(words)
+        for split, table in splits.items():
+            pq.write_table(table, path / "tasks" / name / f"{split}.parquet")
+    return path
