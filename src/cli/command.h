@@ -35,9 +35,9 @@ struct Resources {
 class Budget {
  public:
   /// `max` limits the default budget; 0: no limit. `slack` are bytes set aside for what malloc loses between
-  /// chunks. Errors: UsageError (not a size), Error with exit code 4 if the budget is below floor and slack,
-  /// unless it `may_be_below`: then the ledger refuses everything. Warns about a budget above the limits
-  /// found, unless it is `for_elsewhere`, as for a plan.
+  /// chunks and for what libraries hold outside the ledger. Errors: UsageError (not a size), Error with exit
+  /// code 4 if the budget is below floor and slack, unless it `may_be_below`: then the ledger refuses
+  /// everything. Warns about a budget above the limits found, unless it is `for_elsewhere`, as for a plan.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -30,14 +31,10 @@ struct IngestGraphVerbOptions {
 };
 
 // Lines about input that was skipped.
-std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& options) {
+std::string skipped(const GraphIngestResult& result) {
   std::string lines;
   if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", counted(result.headers, "line"));
-  if (result.comments == 0) return lines;
-  lines += fmt::format("{} skipped as comments{}\n", counted(result.comments, "line"),
-                       result.ids == NodeIds::text && options.edges.comments != Comments::none
-                           ? "; if IDs begin with # or %, give --comments none"
-                           : "");
+  if (result.comments > 0) lines += fmt::format("{} skipped as comments\n", counted(result.comments, "line"));
   return lines;
 }
 
@@ -104,9 +101,9 @@ void run(IngestGraphVerbOptions& options) {
                          {"source_bytes", result.source_bytes},
                          {"comments", result.comments},
                          {"headers", result.headers}},
-              .text = made_text(result, options.shard, is_all),
-              .from = "sources",
-              .remarks = skipped(result, options.graph) + splits_text(splits),
+             .text = made_text(result, options.shard, is_all),
+             .from = "sources",
+             .remarks = skipped(result) + splits_text(splits),
               .took = fmt::format("{} read in {} ({})", counted(result.edges_read, "edge"),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);
@@ -199,6 +196,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   group
       ->add_option("--missing", nodes.missing,
                    "Value of node features that are empty, NA or NaN; default: refuse them")
+      ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
   group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")

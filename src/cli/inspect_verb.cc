@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/inspect_typed_graph.h"
 #include "cli/inspector.h"
 #include "cli/verbs.h"
@@ -51,9 +52,9 @@ void inspect_graphs(const std::string& folder) {
                format_count(graphs.node_ptr[last] - graphs.node_ptr[first]),
                format_count(graphs.edge_ptr[last] - graphs.edge_ptr[first])});
   }
-  fmt::print("{}: graph_set, {} graphs, {} node and {} edge features, {} IDs{}\n\n{}", folder,
-             format_count(graphs.graphs()), view.node_features(), view.edge_features(),
-             format_count(static_cast<int64_t>(view.tables().vocabulary.size())),
+  fmt::print("{}: graph_set, {}, {} node and {} edge features, {}{}\n\n{}", folder,
+             counted(graphs.graphs(), "graph"), view.node_features(), view.edge_features(),
+             counted(static_cast<int64_t>(view.tables().vocabulary.size()), "ID"),
              view.set().has_column("pos") ? ", coordinates of nodes" : "", table.text());
 }
 

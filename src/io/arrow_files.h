@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "io/arrow_stream.h"
 
@@ -16,6 +17,10 @@ void load_arrow();
 /// under Tag::ingest. Errors: InputError (no such file, or not readable as such), BudgetExceeded, Failure
 /// (this build has no Arrow).
 void open_arrow_file(const std::filesystem::path& path, int64_t rows, ArrowArrayStream& stream);
+
+/// Opens CSV files with the same columns, .csv or .csv.gz, as one such stream. Types are found from the
+/// values of all files, which are read twice. Errors: those of open_arrow_file().
+void open_csv_files(const std::vector<std::filesystem::path>& paths, int64_t rows, ArrowArrayStream& stream);
 
 /// Throws the refusal of the ledger because of which a call of a stream of open_arrow_file() failed on this
 /// thread, and forgets it; returns if there was none.

@@ -6,7 +6,7 @@ from package_data import plimsoll
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from typed_graphs import EDGE_TYPES, random_hetero  # noqa: E402
+from temporal_graphs import EDGE_TYPES, random_hetero  # noqa: E402
 
 
 def test_batches_have_the_edges_between_their_nodes():

@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 from torch_geometric.data import Data, HeteroData  # noqa: E402
 from torch_geometric.loader import NodeLoader  # noqa: E402
 from torch_geometric.sampler import NumNeighbors  # noqa: E402
-from typed_graphs import EDGE_TYPES, TIMES, random_hetero, times_of, trees_in  # noqa: E402
+from temporal_graphs import EDGE_TYPES, TIMES, random_hetero, times_of, trees_in  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed:
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from typed_graphs import EDGE_TYPES, TIMES, known_edges, random_hetero, times_of, tree_of, trees_in  # noqa: E402
+from temporal_graphs import EDGE_TYPES, TIMES, known_edges, random_hetero, times_of, tree_of, trees_in  # noqa: E402
 
 QUICK_DRAWS, ALL_DRAWS = 300_000, 10_000_000
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll.data.data_set import DataSet
+from plimsoll.data.typed_tasks import Task
 from plimsoll.errors import UsageError
 
 EdgeName = tuple[str, str, str]
@@ -197,6 +198,11 @@ class TypedColumns(DataSet):
     def edge_types(self) -> list[EdgeName]:
         """The edge types, each as source, name and target."""
         return list(self._edge_types)
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks by name, if the graph was made from a folder with tasks."""
+        return {entry["name"]: Task(self, entry) for entry in self.manifest.get("tasks", [])}
 
     @overload
     def __getitem__(self, name: str) -> NodeType: ...

@@ -21,12 +21,14 @@ std::unique_ptr<GraphModel> make_gnn(const Recipe& recipe, const ModelInputs& in
   gnn.classes = inputs.outputs;
   gnn.node_head = inputs.node_head;
   gnn.values = inputs.values;
+  gnn.standardize = inputs.standardize;
   return std::make_unique<Gnn>(gnn, static_cast<uint64_t>(recipe.seed));
 }
 
 std::unique_ptr<GraphModel> read_gnn(const SafetensorsView& file) {
-  return read_model(file,
-                    [options = read_options<GnnOptions>(file)] { return std::make_unique<Gnn>(options, 0); });
+  auto options = read_options<GnnOptions>(file);
+  options.standardize = file.tensors().contains(FeatureUnits::kMean);
+  return read_model(file, [&] { return std::make_unique<Gnn>(options, 0); });
 }
 
 std::optional<Json> gnn_json(const GraphModel& model) {
@@ -49,6 +51,7 @@ std::unique_ptr<GraphModel> make_sgmp(const Recipe& recipe, const ModelInputs& i
   paths.classes = inputs.outputs;
   paths.node_head = inputs.node_head;
   paths.values = inputs.values;
+  paths.standardize = inputs.standardize;
   return std::make_unique<Sgmp>(paths, static_cast<uint64_t>(recipe.seed));
 }
 
@@ -56,6 +59,7 @@ template <bool gtmp>
 std::unique_ptr<GraphModel> read_sgmp(const SafetensorsView& file) {
   auto options = read_options<SgmpOptions>(file);
   options.gtmp = gtmp;
+  options.standardize = file.tensors().contains(FeatureUnits::kMean);
   return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
 }
 

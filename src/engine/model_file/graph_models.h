@@ -20,6 +20,7 @@ struct ModelInputs {
   int64_t outputs = 0;     ///< Number of classes, or of values.
   bool node_head = false;  ///< Evaluate nodes, not graphs.
   bool values = false;     ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
   /// Returns the distance that most edges do not exceed. It may read all graphs.
   std::function<double()> edge_distance = {};
 };

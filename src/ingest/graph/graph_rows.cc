@@ -118,6 +118,10 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
     if (field.empty() || field.size() > UniqueTexts::kLongest) at.refuse(field, UniqueTexts::kExpected);
     return hash64(field, rules.seed);
   }
+  if (const std::optional<uint64_t> whole = whole_real(field)) {
+    if (*whole >= rules.limit) at.refuse(field, fmt::format("a node ID from 0 to {}", rules.limit - 1));
+    return *whole;
+  }
   if (!is_number(field))
     at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
   if (rules.refuse_padded && field.size() > 1 && field.front() == '0')

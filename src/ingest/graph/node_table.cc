@@ -161,6 +161,10 @@ void NodeTable::open_features() {
     throw UsageError("give node features as columns of the table or as an array, not both");
   text_features_ = !names_array(path) && options_.feature_layout.dtype.empty();
   if (text_features_) {
+    if (!begins_as_text(path))
+      throw UsageError(
+          path.string() +
+          ": holds bytes that are no text; for numbers without a header, give --dtype and --shape");
     names_.add_numbers(static_cast<int64_t>(TextRows(path).columns()), path.string());
     return;
   }

@@ -33,7 +33,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   if (task.head != GnnHead::pairs)
     outputs = task.labels() == NodeLabels::classes ? classes_of(giant.graph()) : giant.graph().target_width();
   GnnModel model;
-  model.model = make_graph_model(request.recipe, model_inputs(giant, task.head, outputs));
+  model.model = make_graph_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
   // The files of a rehearsal are sparse and take no space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;
