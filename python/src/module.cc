@@ -9,6 +9,7 @@ NB_MODULE(_core, module) {
   plimsoll::bind_data_sets(module);
   plimsoll::bind_loading(module);
   plimsoll::bind_neighbours(module);
+  plimsoll::bind_typed_neighbours(module);
   plimsoll::bind_partitions(module);
   plimsoll::bind_walks(module);
   plimsoll::bind_making(module);

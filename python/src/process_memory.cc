@@ -66,7 +66,7 @@ void bind_memory(nb::module_& module) {
       .def(nb::init<>())
       .def("begin", &BlockRandom::begin)
       .def("end", &BlockRandom::end);
-  module.def("tensor_bytes", &heap_bytes);
+  module.def("tensor_bytes", &tensor_heap_bytes);
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
   module.def("slack", &ProcessBudget::slack);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/json_text.h"
+#include "can/detector/evaluation_options.h"
 #include "cluster/process_group.h"
 #include "config/known_recipes.h"
 #include "engine/plan/warm_up.h"
@@ -165,6 +166,16 @@ void bind_run_request(nb::module_& module) {
       .def_rw("allow_other_rounding", &RunRequest::allow_other_rounding);
 }
 
+// Changes the options that detectors have.
+template <typename Change>
+void change_options(EvaluateRequest& request, const Change& change) {
+  auto options = std::make_shared<DetectorEvaluationOptions>();
+  if (const auto* const given = dynamic_cast<const DetectorEvaluationOptions*>(request.asked.of_task.get()))
+    *options = *given;
+  change(*options);
+  request.asked.of_task = std::move(options);
+}
+
 void bind_evaluate_request(nb::module_& module) {
   nb::class_<EvaluateRequest>(module, "EvaluateRequest")
       .def("__init__",
@@ -172,11 +183,19 @@ void bind_evaluate_request(nb::module_& module) {
              new (request) EvaluateRequest{.asked = {.folder = {run}, .recipe = {}, .data = data}};
            })
       .def("set_split", [](EvaluateRequest& request, const std::string& name) { request.asked.split = name; })
-      .def("set_scores", [](EvaluateRequest& request, const fs::path& file) { request.asked.scores = file; })
+      .def("set_scores",
+           [](EvaluateRequest& request, const fs::path& file) {
+             change_options(request, [&](DetectorEvaluationOptions& options) { options.scores = file; });
+           })
       .def("set_attention",
-           [](EvaluateRequest& request, const fs::path& folder) { request.asked.attention = folder; })
+           [](EvaluateRequest& request, const fs::path& folder) {
+             change_options(request, [&](DetectorEvaluationOptions& options) { options.attention = folder; });
+           })
       .def("set_calibrate",
-           [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
+           [](EvaluateRequest& request, int64_t windows) {
+             change_options(request,
+                            [&](DetectorEvaluationOptions& options) { options.calibrate = windows; });
+           })
       .def("set_threads",
            [](EvaluateRequest& request, int threads) { request.asked.memory.threads = threads; })
       // Refusals are not explained, because the process's budget sets the cap of the ledger.

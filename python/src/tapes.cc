@@ -70,7 +70,7 @@ class Recording {
       if (on_device_)
         piece.bytes = piece.room;
       else if (piece.bytes > 0)
-        piece.bytes += piece.pieces * heap_bytes(1) - piece.pieces;
+        piece.bytes += piece.pieces * tensor_heap_bytes(1) - piece.pieces;
     }
   }
 

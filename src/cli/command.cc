@@ -165,12 +165,10 @@ Budget::Budget(const Resources& resources, int64_t max, int64_t slack, bool may_
     bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)
     throw Error(
-        4, fmt::format("budget {} is below the floor: this process holds {} before it reads any data{}; give "
-                       "a larger --budget",
-                       format_bytes(bytes_), format_bytes(floor()),
-                       slack_ > 0 ? fmt::format(" and sets {} aside for --threads (fewer threads need less)",
-                                                format_bytes(slack_))
-                                  : ""));
+        4, fmt::format(
+               "budget {} is below the floor: this process holds {} before any data{}; give more",
+               format_bytes(bytes_), format_bytes(floor()),
+               slack_ > 0 ? fmt::format(" and sets {} aside for its libraries", format_bytes(slack_)) : ""));
   if (bytes_ > usable_memory(limits) / resources.sharers && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }

@@ -34,10 +34,10 @@ struct Resources {
 /// A budget in force: sets the cap of the ledger so that ledger + floor stay within it, and measures the use.
 class Budget {
  public:
-  /// `max` limits the default budget; 0: no limit. `slack` is the number of bytes set aside for malloc's
-  /// overhead between chunks. Errors: UsageError (not a size), Error with exit code 4 if the budget is below
-  /// floor and slack, unless `may_be_below`: then the ledger refuses everything. Warns about a budget above
-  /// the detected limits, unless `for_elsewhere`: the budget of a plan may be for another machine.
+  /// `max` limits the default budget; 0: no limit. `slack` are bytes set aside for what malloc loses between
+  /// chunks and for what libraries hold outside the ledger. Errors: UsageError (not a size), Error with exit
+  /// code 4 if the budget is below floor and slack, unless it `may_be_below`: then the ledger refuses
+  /// everything. Warns about a budget above the limits found, unless it is `for_elsewhere`, as for a plan.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 

@@ -8,6 +8,7 @@
 #include "cli/train_verb.h"
 #include "run/evaluate_run.h"
 #include "run/run_lock.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -35,11 +36,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                                           .recipe = {},
                                           .data = options.data,
                                           .split = options.split,
-                                          .compare = options.compare,
-                                          .scores = options.scores,
-                                          .attention = options.attention,
-                                          .calibrate = options.calibrate,
-                                          .ablation = options.ablation,
+                                          .of_task = options.of_task,
                                           .memory = session.memory(),
                                           .exchange = exchange,
                                           .device = session.device(),
@@ -52,8 +49,9 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.json)
     print_json(findings.json, 1);
   else
-    fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
-               format_seconds(watch.seconds()), session.budget().report());
+    fmt::print("{}\n{}{} in {}; {}\n", findings.table, findings.notes,
+               counted(findings.graphs, findings.unit), format_seconds(watch.seconds()),
+               session.budget().report());
   std::fflush(stdout);
   stop_in_order();  // Files are written as a whole.
   require_saved(save_evaluation(request.asked, findings));

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -15,6 +16,8 @@
 #include "cli/word_option.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
+#include "ingest/graph/split_sizes.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -27,20 +30,42 @@ struct IngestGraphVerbOptions {
   bool json = false;
 };
 
-std::string count_lines(int64_t lines) {
-  return fmt::format("{} {}", format_count(lines), lines == 1 ? "line" : "lines");
+// Lines about input that was skipped.
+std::string skipped(const GraphIngestResult& result) {
+  std::string lines;
+  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", counted(result.headers, "line"));
+  if (result.comments > 0) lines += fmt::format("{} skipped as comments\n", counted(result.comments, "line"));
+  return lines;
 }
 
-// Lines about input that was skipped.
-std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& options) {
-  std::string lines;
-  if (result.headers > 0) lines += fmt::format("{} skipped as headers\n", count_lines(result.headers));
-  if (result.comments == 0) return lines;
-  lines += fmt::format("{} skipped as comments{}\n", count_lines(result.comments),
-                       result.ids == NodeIds::text && options.edges.comments != Comments::none
-                           ? "; if IDs begin with # or %, give --comments none"
-                           : "");
-  return lines;
+// Lines about the sizes of splits, and about nodes that are in several.
+std::string splits_text(const SplitSizes& sizes) {
+  std::string text;
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    if (sizes.nodes[split] > 0)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kGraphSplits[split],
+                          counted(sizes.nodes[split], "node"));
+  if (!text.empty()) text += "\n";
+  if (sizes.overlapping > 0)
+    text += fmt::format("{} in more than one split: figures on such nodes say little\n",
+                        counted(sizes.overlapping, "node"));
+  return text;
+}
+
+Json splits_json(const SplitSizes& sizes) {
+  Json json = {{"overlapping", sizes.overlapping}};
+  for (size_t split = 0; split < kGraphSplits.size(); ++split) json[kGraphSplits[split]] = sizes.nodes[split];
+  return json;
+}
+
+std::string made_text(const GraphIngestResult& result, const std::string& shard, bool is_all) {
+  if (!is_all) return fmt::format("{} of shard {}", counted(result.edges, "edge"), shard);
+  std::string text =
+      fmt::format("{} ({} IDs) with {}, {} with {}, {}", counted(result.nodes, "node"), result.ids,
+                  counted(result.node_features, "feature"), counted(result.edges, "edge"),
+                  result.edge_features, counted(result.classes, "class"));
+  if (result.targets > 0) text += fmt::format(", {} per node", counted(result.targets, "target"));
+  return text;
 }
 
 void run(IngestGraphVerbOptions& options) {
@@ -60,6 +85,8 @@ void run(IngestGraphVerbOptions& options) {
                      }));
   }
   const double seconds = watch.seconds();
+  const bool is_all = options.graph.shard.is_all();
+  const SplitSizes splits = is_all ? split_sizes(GraphView(options.graph.out)) : SplitSizes{};
   print_made({.out = options.graph.out,
               .already_there = result.already_there,
               .counts = {{"ids", result.ids},
@@ -69,17 +96,15 @@ void run(IngestGraphVerbOptions& options) {
                          {"node_features", result.node_features},
                          {"edge_features", result.edge_features},
                          {"classes", result.classes},
+                         {"targets", result.targets},
+                         {"splits", splits_json(splits)},
                          {"source_bytes", result.source_bytes},
                          {"comments", result.comments},
                          {"headers", result.headers}},
-              .text = options.graph.shard.is_all()
-                          ? fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
-                                        format_count(result.nodes), result.ids, result.node_features,
-                                        format_count(result.edges), result.edge_features, result.classes)
-                          : fmt::format("{} edges of shard {}", format_count(result.edges), options.shard),
-              .from = "sources",
-              .remarks = skipped(result, options.graph),
-              .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
+             .text = made_text(result, options.shard, is_all),
+             .from = "sources",
+             .remarks = skipped(result) + splits_text(splits),
+              .took = fmt::format("{} read in {} ({})", counted(result.edges_read, "edge"),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);
 }
@@ -129,6 +154,11 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
                   "Read classes from a .npy or .npz array [V] of whole numbers, where -1 or NaN means "
                   "unlabelled, or from a text file with one per line")
       ->type_name("FILE");
+  group
+      .add_option("--targets", nodes.target_array,
+                  "Read numbers to predict from .npy or .npz: [V] or [V, T], NaN unknown; several labels per "
+                  "node as 0 and 1")
+      ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
         .add_option(fmt::format("--{}", kGraphSplits[split]), options.splits[split],
@@ -169,7 +199,8 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->type_name("COLUMN,...");
   group
       ->add_option("--missing", nodes.missing,
-                   "Replace node features that are empty, NA or NaN by this value; default: refuse them")
+                   "Value of node features that are empty, NA or NaN; default: refuse them")
+      ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
   group->add_option("--node-count", options.node_count, "Set the number of nodes; all IDs must be below V")

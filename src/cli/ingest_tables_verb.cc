@@ -6,9 +6,11 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
+#include "ingest/tables/meanings_file.h"
 #include "ingest/tables/relbench_folder.h"
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
@@ -26,6 +28,7 @@ struct IngestTablesVerbOptions {
   std::string folder;
   std::vector<std::string> words;
   std::vector<std::string> meanings;
+  std::string meanings_file;
   Resources resources;
   bool json = false;
 };
@@ -34,10 +37,15 @@ struct IngestTablesVerbOptions {
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("{} foreign keys match no row of their table (dangling) and make no edges\n",
-                        format_count(result.dangling));
+    text += fmt::format("dangling: {} of a row that does not exist, no edge\n",
+                        counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
-    text += fmt::format("{} rows have no time and are left out\n", format_count(result.rows_without_time));
+    text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));
+  if (result.tasks > 0)
+    text += fmt::format("{} with {}\n", counted(result.tasks, "task"), counted(result.seeds, "seed"));
+  if (result.dangling_seeds > 0)
+    text +=
+        fmt::format("left out: {} of a row that does not exist\n", counted(result.dangling_seeds, "seed"));
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }
@@ -51,6 +59,11 @@ void run_tables(IngestTablesVerbOptions& options) {
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
+  const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
+  if (!options.meanings_file.empty())
+    add_meanings_file(options.meanings_file, options.tables);
+  else if (!options.folder.empty() && std::filesystem::exists(beside))
+    add_meanings_file(beside, options.tables);
   TablesResult result;
   {
     Progress reading("ingest", "rows");
@@ -65,14 +78,18 @@ void run_tables(IngestTablesVerbOptions& options) {
                          {"edges", result.edges},
                          {"rows_read", result.rows},
                          {"dangling", result.dangling},
+                         {"tasks", result.tasks},
+                         {"seeds", result.seeds},
+                         {"dangling_seeds", result.dangling_seeds},
                          {"rows_without_time", result.rows_without_time},
                          {"left_out", result.left_out}},
-              .text = fmt::format("{} nodes of {} types, {} edges of {} types", format_count(result.nodes),
-                                  result.node_types, format_count(result.edges), result.edge_types),
+              .text = fmt::format("{} of {}, {} of {}", counted(result.nodes, "node"),
+                                  counted(result.node_types, "type"), counted(result.edges, "edge"),
+                                  counted(result.edge_types, "type")),
               .from = "sources",
               .remarks = remarks_on(result),
-              .took = fmt::format("{} rows read in {} ({})", format_count(result.rows),
-                                  format_seconds(seconds), format_rate(result.rows, seconds, "rows"))},
+              .took = fmt::format("{} read in {} ({})", counted(result.rows, "row"), format_seconds(seconds),
+                                  format_rate(result.rows, seconds, "rows"))},
              seconds, budget, options.json);
 }
 
@@ -84,14 +101,14 @@ void add_ingest_tables(CLI::App& ingest) {
       "tables", "Read tables with keys and times into one graph with node and edge types");
   tables
       ->add_option("DATASET", options->folder,
-                   "Read a data set in RelBench's folder format, with manifest.yaml and db/TABLE.parquet")
+                   "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/")
       ->type_name("DIR");
   tables
       ->add_option(
           "--table", options->words,
-          "Read a table: NAME=FILES:SETTINGS. SETTINGS is a comma-separated list of key=COLUMN, time=COLUMN, "
-          "unit=s|ms|us|ns (for an integer time) and COLUMN->TABLE (a foreign key); write several columns as "
-          "(A,B). FILES is a Parquet or Arrow IPC file, a pattern or a folder")
+          "Read a table: NAME=FILES, then a colon and words: key=COLUMN, time=COLUMN, unit=s|ms|us|ns (of an "
+          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet, Arrow IPC or CSV: a "
+          "file, a pattern or a folder")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
@@ -100,6 +117,11 @@ void add_ingest_tables(CLI::App& ingest) {
                    "category, time:UNIT or skip")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  tables
+      ->add_option(
+          "--meanings", options->meanings_file,
+          "Read meanings from YAML, TABLE: {COLUMN: MEANING}; default: meanings.yaml of DATASET, if there")
+      ->type_name("FILE");
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
       ->type_name("DIR");

@@ -22,6 +22,6 @@ class Inspector {
   virtual void add_json(const std::string& /*folder*/, Json& /*json*/) const {}
 };
 
-std::unique_ptr<Inspector> inspector_of_frames();  // Defined in cli/can/inspect_frames.cc.
+std::unique_ptr<Inspector> inspector_can();  // Defined in cli/can.
 
 }  // namespace plimsoll

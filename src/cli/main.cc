@@ -14,6 +14,9 @@
 #include "cli/train_options.h"
 #include "cli/verbs.h"
 #include "memory/c_heap.h"
+#ifdef PLIMSOLL_CAN
+#include "can/recipe/can_sections.h"
+#endif
 
 namespace plimsoll {
 namespace {
@@ -75,15 +78,11 @@ std::vector<Verb> all_verbs(char** argv) {
       {{"job-report"}, add_job_report},
   };
   std::ranges::move(trainer_verbs(run_elsewhere), std::back_inserter(verbs));
-  const std::vector<Verb> others = {
-      {{"top"}, add_top},         {{"compare"}, add_compare},
+  verbs.push_back({{"top"}, add_top});
+  verbs.push_back({{"compare"}, add_compare});
 #ifdef PLIMSOLL_CAN
-      {{"windows"}, add_windows}, {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
-      {{"check"}, add_check},     {{"calibrate"}, add_calibrate},
-      {{"detect"}, add_detect},   {{"detector"}, add_detector},
+  std::ranges::move(can_verbs(argv), std::back_inserter(verbs));
 #endif
-  };
-  verbs.insert(verbs.end(), others.begin(), others.end());
   return verbs;
 }
 
@@ -102,7 +101,10 @@ void add_verbs(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   plimsoll::return_large_buffers();
-  CLI::App app("Train graph neural networks within a memory budget.", "plimsoll");
+#ifdef PLIMSOLL_CAN
+  plimsoll::register_can_recipe();
+#endif
+  CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_verbs(app, argc, argv);
   return plimsoll::run_command(app, argc, argv);
 }

@@ -57,7 +57,7 @@ void add_merge(CLI::App& app) {
   verb->add_flag("--force", options->merge.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
-  verb->footer("Example: plimsoll merge shards/frames-1 shards/frames-2 --out frames");
+  verb->footer("Example: plimsoll merge shards/graph-1 shards/graph-2 --out graph");
   verb->callback([options] { run(*options); });
 }
 

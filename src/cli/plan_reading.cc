@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "engine/plan/start_up.h"
+#include "telemetry/progress.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -40,7 +41,8 @@ void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
   for (const MemoryPlan::Reading& at : plan.reading) {
     const auto seconds = seconds_of(at, disk);
     table.add({fmt::format("{:.0f} %", 100 * at.share), format_bytes(at.budget), bytes_of(at.read),
-               bytes_of(at.written), seconds ? fmt::format("{:.1f}", *seconds) : "-"});
+               bytes_of(at.written),
+               seconds && *seconds <= kMaxEstimateSeconds ? fmt::format("{:.1f}", *seconds) : "-"});
   }
   if (plan.start_up) fmt::print("{}\n", start_up_in_words(*plan.start_up));
   fmt::print("what memory buys, estimated for this disk (reads {}/s or {} scattered rows/s, writes {}/s)\n{}",

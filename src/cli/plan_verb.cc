@@ -21,6 +21,7 @@
 #include "run/plan_savings.h"
 #include "run/plan_table.h"
 #include "store/graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
 
@@ -43,9 +44,20 @@ std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, c
   return parts;
 }
 
-std::string size_of(const MemoryPlan::Block& block) {
-  return fmt::format("{} graphs, {} nodes, {} edges", format_count(block.size.graphs),
-                     format_count(block.size.nodes), format_count(block.size.edges));
+// Whether the blocks of a plan are samples of one giant graph, which have to be drawn.
+bool has_samples(const MemoryPlan& plan) {
+  return plan.start_up.has_value();
+}
+
+// The unit of the plan's speed.
+const char* unit_of(const MemoryPlan& plan) {
+  return has_samples(plan) ? "block" : "graph";
+}
+
+std::string size_of(const MemoryPlan& plan) {
+  const BlockSize& size = plan.worst.size;
+  const std::string content = counted(size.nodes, "node") + ", " + counted(size.edges, "edge");
+  return has_samples(plan) ? content : counted(size.graphs, "graph") + ", " + content;
 }
 
 void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget, int threads) {
@@ -55,7 +67,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
   parts.add({"budget", format_count(budget.bytes()), format_bytes(budget.bytes())});
   fmt::print("{}\n", parts.text());
-  fmt::print("worst block: {}; {} at its peak in {}, {} of the slab\n", size_of(plan.worst),
+  fmt::print("worst block: {}; {} at its peak in {}, {} of the slab\n", size_of(plan),
              format_bytes(plan.worst.peak_bytes), plan.worst.operation, format_bytes(plan.worst.range_bytes));
   if (plan.verified_peak_bytes > 0)
     fmt::print("  predicted {} bytes, {} when it was run\n", format_count(plan.worst.peak_bytes),
@@ -65,13 +77,12 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
-  fmt::print(
-      "batch size: any fits, because memory depends on the blocks in flight; one graph may need up to {}\n",
-      format_bytes(plan.room_for_graph));
+  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one {} of {}\n",
+             unit_of(plan), format_bytes(plan.room_for_graph));
   for (const MemoryPlan::Graph& graph : plan.too_large)
-    fmt::print("  graph {} does not fit: {} nodes, {} edges, {}\n", graph.graph, format_count(graph.nodes),
-               format_count(graph.edges), format_bytes(graph.bytes));
-  Table speed({"budget", "blocks in flight", "<layers", "graphs/s"});
+    fmt::print("  {} {} does not fit: {}, {}, {}\n", unit_of(plan), graph.graph, counted(graph.nodes, "node"),
+               counted(graph.edges, "edge"), format_bytes(graph.bytes));
+  Table speed({"budget", "blocks in flight", "<layers", fmt::format("{}s/s", unit_of(plan))});
   for (const MemoryPlan::Speed& at : plan.speed)
     speed.add({format_bytes(at.budget), std::to_string(at.blocks_in_flight),
                at.recompute ? "run again" : "kept",
@@ -95,7 +106,9 @@ void print_ranks(const MemoryPlan& plan) {
 
 // Prints the stages side by side, then the decisive one in detail.
 void print_stages(const StagePlans& plans) {
-  Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
+  const bool samples = !plans.empty() && has_samples(plans.front().second);
+  Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block",
+               samples ? "blocks/s" : "graphs/s"});
   for (const auto& [stage, plan] : plans)
     table.add({stage, format_bytes(plan.peak), format_bytes(plan.min_budget),
                std::to_string(plan.execution.blocks), format_bytes(plan.worst.peak_bytes),
@@ -130,10 +143,11 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
                         {"feasible", speed.has_value()},
                         {"blocks_in_flight", speed ? speed->blocks_in_flight : 0},
                         {"graphs_per_s", speed ? speed->graphs_per_s : 0}});
-      cells.push_back(!speed                     ? "-"
-                      : speed->graphs_per_s <= 0 ? fmt::format("{} in flight", speed->blocks_in_flight)
-                                                 : fmt::format("{} in flight, {:.3g} graphs/s",
-                                                               speed->blocks_in_flight, speed->graphs_per_s));
+      cells.push_back(!speed ? "-"
+                      : speed->graphs_per_s <= 0
+                          ? fmt::format("{} in flight", speed->blocks_in_flight)
+                          : fmt::format("{} in flight, {:.3g} {}s/s", speed->blocks_in_flight,
+                                        speed->graphs_per_s, unit_of(setting.plan)));
     }
     rows.push_back({{"hidden", setting.hidden},
                     {"layers", setting.layers},

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "telemetry/progress.h"
 
 namespace plimsoll {
 namespace {
@@ -43,8 +44,12 @@ std::string progress_line(const Json& run, int width) {
       fmt::format("epoch {} of {}  {} {:.1f} %", whole_at(run, "/progress/epoch"),
                   whole_at(run, "/start/max_epochs"), bar(done / total, width / 4), 100 * done / total);
   if (rate > 0) {
-    line += fmt::format("  {} graphs/s", format_count(std::llround(rate)));
-    if (run.at("state") == "running") line += fmt::format(", {} left", format_seconds((total - done) / rate));
+    // Blocks of one giant graph had to be sampled at the start.
+    const bool blocks = run.value(Json::json_pointer("/start/start_up"), Json()).is_object();
+    line += fmt::format("  {} {}/s", format_count(std::llround(rate)), blocks ? "blocks" : "graphs");
+    const double left = (total - done) / rate;
+    if (run.at("state") == "running" && left <= kMaxEstimateSeconds)
+      line += fmt::format(", {} left", format_seconds(left));
   }
   return line;
 }

@@ -10,6 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/graph/simulate_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -32,16 +33,16 @@ void run(SimulateGraphVerbOptions& options) {
         options.graph, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const double seconds = watch.seconds();
-  print_made(
-      {.out = options.graph.out,
-       .already_there = result.already_there,
-       .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
-       .text = fmt::format("{} nodes with {} features, {} edges, {} classes", format_count(result.nodes),
-                           options.graph.features, format_count(result.edges), options.graph.classes),
-       .from = "options",
-       .remarks = "",
-       .took = format_seconds(seconds)},
-      seconds, budget, options.json);
+  print_made({.out = options.graph.out,
+              .already_there = result.already_there,
+              .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
+              .text = fmt::format("{} with {}, {}, {}", counted(result.nodes, "node"),
+                                  counted(options.graph.features, "feature"), counted(result.edges, "edge"),
+                                  counted(options.graph.classes, "class")),
+              .from = "options",
+              .remarks = "",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void add_stage(CLI::App& app) {
       ->capture_default_str()
       ->excludes(evict);
   verb->add_flag("--json", options->json, "Print the summary as JSON");
-  verb->footer("Example: plimsoll stage frames --to scratch");
+  verb->footer("Example: plimsoll stage graphs --to scratch");
   verb->callback([options, data] {
     if (options->evict) return run_evict(*options);
     if (data->count() == 0) throw UsageError("no data set given; expected `plimsoll stage DATA --to DIR`");

@@ -31,8 +31,10 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
 // Adds the recipe to train and its data.
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options) {
-  verb.add_option("RECIPE", options.recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb.add_option("--data", options.data, "A data set of frames, or a graph_set")
+  verb.add_option("RECIPE", options.recipe,
+                  "The name of a recipe that `plimsoll recipes` lists, or a file in YAML (docs/recipe.md)")
+      ->required();
+  verb.add_option("--data", options.data, "The folder of a data set that `plimsoll ingest` made")
       ->required()
       ->type_name("DIR");
   verb.add_option("-O", options.overrides, "Override a key of the recipe; may be repeated")
@@ -79,7 +81,7 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   table->delimiter(',')->type_name("BYTES,...")->excludes("--budget")->excludes(on_device);
   table->excludes(profile)->excludes(snapshot);
   options->resources.add_threads(*verb);
-  verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
+  verb->footer("Example: plimsoll plan recipes/sgmp.yaml --data graphs --budget 256MiB");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -115,7 +117,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       ->type_name("NAME")
       ->allow_extra_args(false);
   verb->add_option("--teacher", options->teacher,
-                   "Distillation: use this detector as the teacher instead of training one")
+                   "Distillation: use this model as the teacher instead of training one")
       ->type_name("FILE");
   verb->add_flag(
       "--profile", options->profile,
@@ -133,7 +135,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
-  verb->footer("Example: plimsoll train recipes/gat.yaml --data frames --run runs/gat --budget 256MiB");
+  verb->footer("Example: plimsoll train recipes/sgmp.yaml --data graphs --run runs/sgmp --budget 256MiB");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -162,7 +164,7 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer(
-      "Example: plimsoll slurm recipes/gat.yaml --data frames --run runs/gat --threads 8 > gat.sbatch");
+      "Example: plimsoll slurm recipes/sgmp.yaml --data graphs --run runs/sgmp --threads 8 > sgmp.sbatch");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -171,33 +173,21 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   CLI::App* verb =
       app.add_subcommand("evaluate", "Evaluate a trained run on every split that was not trained on");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+  verb->add_option("--data", options->data, "The folder of a data set that `plimsoll ingest` made")
       ->required()
       ->type_name("DIR");
   verb->add_option("--split", options->split, "Evaluate only this split")->type_name("NAME");
-  verb->add_option("--compare", options->compare,
-                   "Compare with published results from FILE; docs/published has some")
-      ->type_name("FILE");
-  verb->add_option("--scores", options->scores, "Write the score of every window as CSV")->type_name("FILE");
-  verb->add_option("--attention", options->attention,
-                   "Write the IDs, edges and attention (by layer and head) of every window to this folder")
-      ->type_name("DIR");
-  verb->add_option(
-          "--calibrate", options->calibrate,
-          "Calibrate on the first WINDOWS benign windows of each recording, at most a third of them, which "
-          "are then not evaluated; 0: do not calibrate; default: data.calibration in the recipe")
-      ->check(at_least(0))
-      ->type_name("WINDOWS");
-  verb->add_flag("--ablation", options->ablation,
-                 "With calibration: also evaluate the fused score with each of its parts left out");
+#ifdef PLIMSOLL_CAN
+  options->of_task = add_evaluate_can(*verb);
+#endif
   add_verify(*verb, options->verify);
   verb->add_flag("--json", options->json, "Print the results as JSON");
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Use this number of local processes");
-  verb->footer("Example: plimsoll evaluate runs/gat --data frames");
+  add_ranks(*verb, options->ranks, "Number of local processes");
+  verb->footer("Example: plimsoll evaluate runs/sgmp --data graphs");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -205,11 +195,11 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict on unlabelled data");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of the same kind as the training data")
+  verb->add_option("--data", options->data, "The folder of a data set of the kind that was trained on")
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,
-                   "Write a prediction for each graph, window or node to this folder: classes and "
+                   "Write predictions of each graph or node to this folder: classes and "
                    "probabilities, or values, as .npy columns")
       ->required()
       ->type_name("DIR");
@@ -225,8 +215,8 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Use this number of local processes");
-  verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
+  add_ranks(*verb, options->ranks, "Number of local processes");
+  verb->footer("Example: plimsoll predict runs/sgmp --data graphs --out predictions");
   verb->callback([options, run] { run(*options); });
 }
 

@@ -77,13 +77,8 @@ struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::string split;
-  std::filesystem::path compare;
-  std::filesystem::path scores;
-  std::filesystem::path attention;
-  int64_t calibrate =
-      -1;  ///< Number of benign windows per recording to calibrate on; negative: as the recipe says.
-  bool ablation = false;
-  std::string verify = "auto";  ///< Has the same meaning as for train.
+  std::shared_ptr<const TaskOptions> of_task;  ///< Options that only some tasks have; null: none.
+  std::string verify = "auto";                 ///< Has the same meaning as for train.
   Resources resources;
   DeviceOptions device;
   int ranks = 1;

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "engine/plan/start_up.h"
 #include "run/run_manifest.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -46,9 +47,9 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
     fmt::print("started from {} tensors of the initial model file\n{}", fit.initial->taken,
                in_words(*fit.initial));
   if (fit.resumed_at > 0) fmt::print("continued after step {}\n", format_count(fit.resumed_at));
-  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
-             report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
-             best.training_loss, best.validation_loss);
+  fmt::print("{} with {} parameters: best of {} is {}, loss {:.5f}, validation {:.5f}\n",
+             report.trained->model, format_count(stage.parameters), counted(std::ssize(fit.epochs), "epoch"),
+             fit.best_epoch, best.training_loss, best.validation_loss);
   if (fit.plan.start_up) fmt::print("{}\n", start_up_in_words(*fit.plan.start_up));
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   if (fit.device) fmt::print("{}\n", device_in_words(*fit.device));

@@ -53,6 +53,7 @@ class RunDisplay final : public RunObserver {
   void on_progress(int64_t done, int64_t total, const std::string& note) override {
     if (progress_) progress_->update(done, total, note);
   }
+  void note(const std::string& sentence) override { fmt::print(stderr, "plimsoll: note: {}\n", sentence); }
   Json enforce() override {
     if (enforced_ != nullptr) session_.enforce(*enforced_);
     return session_.enforced();

@@ -19,7 +19,7 @@ void add_verify(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("verify", "Check every checksum, offset and index of a data set");
   verb->add_option("DIR", options->folder, "A data set")->required();
   verb->add_flag("--json", options->json, "Print the findings as JSON");
-  verb->footer("Example: plimsoll verify frames");
+  verb->footer("Example: plimsoll verify graphs");
   verb->callback([options] {
     const std::vector<std::string> wrong = verify_data_set(options->folder);
     if (options->json)

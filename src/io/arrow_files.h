@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 #include "io/arrow_stream.h"
 
@@ -17,8 +18,12 @@ void load_arrow();
 /// (this build has no Arrow).
 void open_arrow_file(const std::filesystem::path& path, int64_t rows, ArrowArrayStream& stream);
 
-/// Call it after a call of a stream of open_arrow_file() failed on this thread. If the ledger refused memory
-/// to that call, throws the refusal and forgets it; otherwise returns.
+/// Opens CSV files with the same columns, .csv or .csv.gz, as one such stream. Types are found from the
+/// values of all files, which are read twice. Errors: those of open_arrow_file().
+void open_csv_files(const std::vector<std::filesystem::path>& paths, int64_t rows, ArrowArrayStream& stream);
+
+/// Throws the refusal of the ledger because of which a call of a stream of open_arrow_file() failed on this
+/// thread, and forgets it; returns if there was none.
 void throw_if_arrow_refused();
 
 }  // namespace plimsoll

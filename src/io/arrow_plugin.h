@@ -22,10 +22,17 @@ struct PlimsollArrowPool {
 using PlimsollArrowOpen = int (*)(const char* path, const PlimsollArrowPool* pool, int64_t rows,
                                   struct ArrowArrayStream* stream, char* error, int64_t error_bytes);
 
+/// Opens CSV files with the same columns, .csv or .csv.gz, as one stream in the same way.
+using PlimsollArrowOpenCsv = int (*)(const char* const* paths, int64_t count, const PlimsollArrowPool* pool,
+                                     int64_t rows, struct ArrowArrayStream* stream, char* error,
+                                     int64_t error_bytes);
+
 }  // extern "C"
 
 namespace plimsoll {
 
-inline constexpr const char* kArrowOpen = "plimsoll_arrow_open";  ///< Name of the plugin's only function.
+// Names of the plugin's functions.
+inline constexpr const char* kArrowOpen = "plimsoll_arrow_open";
+inline constexpr const char* kArrowOpenCsv = "plimsoll_arrow_open_csv";
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@ namespace plimsoll {
 
 /// The purpose of a buffer. Every buffer over a page is entered in the ledger under one of these.
 enum class Tag : uint8_t {
-  ingest,       ///< Text, decompression windows and frames on their way to disk.
+  ingest,       ///< Text, buffers of decompressors and rows on their way to disk.
   output,       ///< Buffers of files being written.
   columns,      ///< Whole columns held in memory: vocabularies, shapes, permutations, scores.
   cache,        ///< Rows of files: a cache of them, its index, and the buffers they are read into.

@@ -119,6 +119,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
   head_ =
       Linear(parameters_, "lin", options.jk == LayerJoin::cat ? in * options.layers : in, options.classes);
   if (options.values) units_ = TargetUnits::of(parameters_, options.classes);
+  if (options.standardize) feature_units_ = FeatureUnits::of(parameters_, options.in_features);
 }
 
 Gnn::~Gnn() = default;
@@ -132,10 +133,10 @@ CollateOptions Gnn::collate_options() const {
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
-  if (!embedding_.defined()) return batch.x;
+  if (!embedding_.defined()) return feature_units_.standardized(batch.x);
   const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  return at::cat({embedding_rows(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  return at::cat({embedding_rows(embedding_, ids), feature_units_.standardized(batch.x).slice(1, 1)}, 1);
 }
 
 at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const {

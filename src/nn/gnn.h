@@ -12,11 +12,11 @@
 
 namespace plimsoll {
 
-/// A graph neural network with the structure of PyG's BasicGNN: layers of one kind of convolution, each
-/// followed by normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs
-/// or over nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values
-/// learns them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
-/// target.scale.
+/// A graph neural network in the form of PyG's BasicGNN: layers of one kind of convolution, each followed by
+/// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
+/// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values learns
+/// them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
+/// target.scale, features.mean, features.scale.
 class Gnn : public GraphModel {
  public:
   /// Errors: UsageError for an option with an unknown value, and for `hidden` that is not a multiple of
@@ -50,6 +50,7 @@ class Gnn : public GraphModel {
 
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
   TargetUnits target_units() const override { return units_; }
+  FeatureUnits feature_units() const override { return feature_units_; }
 
   /// The convolution of one layer.
   class Conv;
@@ -71,6 +72,7 @@ class Gnn : public GraphModel {
   std::vector<std::vector<at::Tensor>> layer_parameters_;
   Linear head_;
   TargetUnits units_;
+  FeatureUnits feature_units_;
 };
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 
 #include "nn/batch.h"
 #include "nn/dropout.h"
+#include "nn/feature_units.h"
 #include "nn/parameters.h"
 #include "nn/target_units.h"
 
@@ -36,6 +37,8 @@ class GraphModel {
   virtual CollateOptions collate_options() const { return {}; }
   /// The units of the targets; defined for a model of values.
   virtual TargetUnits target_units() const { return {}; }
+  /// The units of the features of nodes; defined for a model that converts them.
+  virtual FeatureUnits feature_units() const { return {}; }
 
   bool predicts_nodes() const { return collate_options().items != Items::graphs; }
   bool gives_values() const { return target_units().defined(); }

@@ -13,10 +13,10 @@ struct UnknownIds {
   std::vector<int64_t> edge_columns = {};
 };
 
-/// ID dropout. In training, a share of the graphs is changed to look like graphs of another vehicle: at least
-/// four fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
-/// Without ID dropout, a detector with "unknown" among its inputs learns only that, and predicts an attack
-/// for all traffic of an unknown vehicle.
+/// ID dropout. In training a share of the graphs looks as if it came from another vehicle: at least four
+/// fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
+/// Without it, a classifier with "unknown" among its inputs learns only that, and calls all traffic of an
+/// unknown vehicle an attack.
 ///
 /// Draws depend only on (seed, epoch, index of the graph, number of the node).
 class IdDropout : public Objective {

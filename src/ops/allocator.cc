@@ -37,9 +37,9 @@ struct alignas(kAlignment) Header {
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
-  // The piece is aligned by hand, because glibc's aligned_alloc does not reuse the memory that it freed, so
-  // the heap would grow.
-  const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
+  // The piece is aligned by hand, because glibc's aligned_alloc does not reuse its own freed pieces, so that
+  // the heap grows.
+  const int64_t entered = tensor_heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
   const bool mapped = entered >= CachingAllocator::kMin && CachingAllocator::keeping();
@@ -188,7 +188,7 @@ void set_refusal(void (*thrower)(const BudgetExceeded& refusal)) {
   refuse = thrower;
 }
 
-int64_t heap_bytes(int64_t bytes) {
+int64_t tensor_heap_bytes(int64_t bytes) {
   return bytes == 0 ? 0 : bytes + static_cast<int64_t>(sizeof(Header) + kAlignment);
 }
 

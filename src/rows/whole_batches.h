@@ -15,6 +15,7 @@
 #include "io/write_behind.h"
 #include "memory/mapped_bytes.h"
 #include "memory/vector.h"
+#include "rows/batch_lists.h"
 #include "rows/feature_file.h"
 #include "rows/packed_batches.h"
 #include "rows/pinned_rows.h"
@@ -28,8 +29,8 @@ namespace plimsoll {
 /// range, in its own order. So a reader that goes through its rows range by range finds them in the order of
 /// the scratch file. The most used rows stay in memory.
 ///
-/// In the scratch file a batch is a list of its rows, uint32, range by range, followed by the rows of each
-/// range. Each list and each range starts at a multiple of ScratchFile::kAlignment. Notes are not supported.
+/// In the scratch file a batch is a list of its rows, range by range (BatchLists), and then the rows of each
+/// range, each list and range starting at a multiple of ScratchFile::kAlignment. There are no notes.
 class WholeBatches final : public PackedBatches {
  public:
   static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
@@ -70,17 +71,15 @@ class WholeBatches final : public PackedBatches {
     int64_t range_rows = 0;  // Rows of a range.
     int64_t ranges = 0;
     int64_t max_batches = 0;  // Maximum number of batches in a round.
-    int64_t list = 0;         // Bytes of a list of rows.
+    int64_t list = 0;         // Bytes of a list of rows in the scratch file.
+    int64_t lists = 0;        // Bytes of the buffer for lists.
     int64_t read = 0;         // Bytes of a buffer for reading.
     int64_t write = 0;        // Bytes of a buffer for writing.
   };
   struct Batch {
-    int64_t at = 0;        // Offset of its list in the scratch file.
-    int64_t rows_at = 0;   // Offset of its rows.
-    bool is_over = false;  // Whether it has been read, or will not be.
-    // While the round is made: the number of rows written, and the offset of the next one.
-    int64_t written = 0;
-    int64_t next_at = 0;
+    int64_t rows_at = 0;   // Offset of its rows in the scratch file.
+    bool is_over = false;  // It is read, or will not be.
+    int64_t next_at = 0;   // Offset of the next row that is written, while the round is made.
   };
   struct Round {
     bool is_ready = false;
@@ -102,8 +101,8 @@ class WholeBatches final : public PackedBatches {
   int64_t bytes_of(uint32_t rows) const;
   std::span<const uint32_t> counts_of(const Round& round, int64_t batch) const;
   void read_range(int64_t first, int64_t end);
-  void write_range(Batch& batch, int64_t count, int64_t first_row);
-  std::span<const uint32_t> read_list(const Batch& batch, int64_t count);
+  void fetch_lists(const Round& round, int64_t range);
+  void write_range(Batch& batch, std::span<const uint16_t> rows);
   Round* round_of(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
   void end_round_before(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
   void end(Round& round, Batch& batch) PLIMSOLL_REQUIRES(mutex_);
@@ -122,11 +121,10 @@ class WholeBatches final : public PackedBatches {
   RowReader reader_;
   WriteBehind writes_;
   Vector<WantedRow, Tag::cache> wanted_;
-  MappedBytes range_;                  // Rows of a range.
-  MappedBytes list_;                   // A list of rows, or a part of one.
-  Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in list_.
-  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone if all have
-                                       // been.
+  MappedBytes range_;  // Rows of a range.
+  BatchLists lists_;
+  Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in a list.
+  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone after the last.
   size_t making_ = 1;                  // Index of the round being made in rounds_.
   int64_t added_ = 0;                  // Number of batches added so far.
   int64_t used_ = 0;                   // Bytes of the round that are used.

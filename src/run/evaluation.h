@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/json.h"
 #include "config/recipe.h"
+#include "config/task_options.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/training_device.h"
 #include "engine/plan/rehearsal.h"
@@ -21,14 +23,9 @@ struct RunEvaluation {
   RunFolder folder;
   Recipe recipe;  ///< Recipe of the run.
   std::filesystem::path data;
-  std::string split = {};                ///< The only split to evaluate; empty: all splits that were not used
-                                         ///< for training.
-  std::filesystem::path compare = {};    ///< File with published results to compare with; empty: none.
-  std::filesystem::path scores = {};     ///< File to write the score of every window to; empty: none.
-  std::filesystem::path attention = {};  ///< File to write the attention of a GAT to, by edge; empty: none.
-  /// Number of windows of each recording to calibrate on; negative: the recipe's number.
-  int64_t calibrate = -1;
-  bool ablation = false;
+  std::string split = {};  ///< The only split to evaluate; empty: all splits that did not train.
+  /// Options that only some tasks have; null: none was given.
+  std::shared_ptr<const TaskOptions> of_task = {};
   MemoryShare memory = {};
   /// Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
   Exchange* exchange = nullptr;
@@ -45,9 +42,10 @@ struct EvaluationResult {
   Json json;
   std::string table;
   std::string notes;
-  int64_t graphs = 0;
+  int64_t graphs = 0;    ///< How many `unit` were evaluated.
   Markup report;         ///< Contents of report.html; empty for a single split.
-  Unsaved unsaved = {};  ///< Errors of requested scores and attention that could not be saved.
+  Unsaved unsaved = {};  ///< Requested files that could not be saved.
+  const char* unit = "graph";
 };
 
 }  // namespace plimsoll

@@ -41,18 +41,20 @@ struct PredictionRequest {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with one row per graph, window or
-/// node of the data. Columns: `class` i64 and `probability` f32 [rows, classes] for a classifier, `value` f32
-/// [rows, values] for other models, `embedding` f32 [rows, width], and `node` i64 [rows] if only some nodes
-/// are predicted. Ranks other than 0 write nothing. Not thread-safe.
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph
+/// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier,
+/// `probability` f32 [rows, labels] of a model of several labels, `value` f32 [rows, values] of other models,
+/// `embedding` f32 [rows, width], and `node` i64 [rows] if only some nodes are predicted. Ranks other than 0
+/// write nothing. Not thread-safe.
 class PredictionWriter {
  public:
-  /// Kind of the outputs of a model for a row.
-  enum class Kind { classes, values, embeddings_alone };
+  /// The outputs of a model for a row.
+  enum class Kind { classes, labels, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
-    int64_t outputs = 0;    ///< Number of classes, or of values.
-    int64_t embedding = 0;  ///< Length of an embedding; 0: embeddings are not written.
+    int64_t outputs = 0;                        ///< Number of classes, labels or values.
+    int64_t embedding = 0;                      ///< Numbers of an embedding; 0: embeddings are not written.
+    std::vector<std::string> class_names = {};  ///< Names of the classes by number, or empty.
   };
   /// Returns the source's name for the node of a row, for the CSV; null if rows are not nodes of one giant
   /// graph.

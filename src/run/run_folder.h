@@ -24,11 +24,10 @@ struct RunFolder {
   std::filesystem::path manifest() const { return root / "manifest.json"; }
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
   std::filesystem::path report() const { return root / "report.html"; }
-  std::filesystem::path detector() const { return root / "detector.safetensors"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
   /// Returns the folder of the stage whose model is the run's result, for tasks of the GNN.
   std::filesystem::path stage(const Recipe& r) const {
-    return seed(r.seed) / (r.task == TaskName::tree_classification ? kFineTune : "gnn");
+    return seed(r.seed) / (r.task == kTreeClassification ? kFineTune : "gnn");
   }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };

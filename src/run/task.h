@@ -4,10 +4,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "run/evaluation.h"
 #include "run/predictions.h"
+#include "run/recipe_change.h"
 #include "run/run_request.h"
 #include "run/run_stages.h"
 #include "run/training_data.h"
@@ -30,6 +32,8 @@ class Training {
   /// model is the run's result, or null if that stage did not run. It may close the data set.
   virtual const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                      const RunOptions& run) = 0;
+  /// The file to which finish() copies the run's result; empty: it makes no copy.
+  virtual std::filesystem::path copy_of_result(const RunFolder& /*folder*/) const { return {}; }
 };
 
 /// A task of a recipe. Immutable.
@@ -43,7 +47,11 @@ class Task {
   virtual bool takes_teacher() const { return false; }
   /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
-  /// Opens a data set for training. Errors: UsageError for data or a recipe that does not suit the task;
+  /// Whether it trains one model, whose size the sections `gnn` and `paths` say.
+  virtual bool has_one_model() const { return true; }
+  /// Returns changes of the recipe that make its models smaller.
+  virtual std::vector<RecipeChange> smaller_models(const Recipe& recipe) const { return smaller_gnn(recipe); }
+  /// Opens a data set to train. Errors: UsageError for data or a recipe that does not suit the task;
   /// InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
   /// Evaluates the models that a run has trained. In a rehearsal the result is meaningless. Errors:
@@ -61,7 +69,7 @@ class Task {
 
 /// A task, and its name in recipes.
 struct NamedTask {
-  TaskName name;
+  std::string_view name;
   const Task& (*find)();
 };
 
@@ -69,8 +77,8 @@ struct NamedTask {
 /// starts other threads.
 void register_tasks(std::span<const NamedTask> tasks);
 
-/// Returns the task with this name. Thread-safe. Errors: UsageError.
-const Task& find_task(TaskName name);
+/// The task with this name. Thread-safe. Errors: UsageError.
+const Task& find_task(std::string_view name);
 
 /// Throws UsageError with a remedy if the data set is not of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,

@@ -233,8 +233,9 @@ class TrainRun final : private FitObserver {
     if (main != nullptr) done_.file = folder_.seed(main->seed) / main->report.stage / "model.safetensors";
     done_.unsaved.attempt([&] { manifest_->finish(done_.stages, main); });
     if (fresh_) fresh_->commit();
-    if (main != nullptr && done_.stages.size() > 1 && FileSystem::disk().exists(folder_.detector()))
-      done_.file = folder_.detector();
+    const std::filesystem::path copy = training_->copy_of_result(folder_);
+    if (main != nullptr && done_.stages.size() > 1 && !copy.empty() && FileSystem::disk().exists(copy))
+      done_.file = copy;
     done_.seconds = seconds_since(start_);
   }
 
@@ -267,10 +268,10 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
   const Task& task = find_task(recipe.task);
   if (seeds > 1 && !task.takes_seeds())
     throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
-                     std::string(word_of(recipe.task)) + "' its own seed");
+                     recipe.task + "' its own seed");
   if (!teacher.empty() && !task.takes_teacher())
-    throw UsageError("--teacher is for task distillation, but the recipe's task is '" +
-                     std::string(word_of(recipe.task)) + "'; set task: distillation, or leave it out");
+    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
+                     "'; set task: distillation, or leave it out");
 }
 
 TrainedRun train_run(const RunRequest& asked) {

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "config/recipe.h"
 #include "engine/data/split.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
@@ -26,21 +28,27 @@ struct DataOptions {
   bool seeds = true;
   /// For one giant graph: predict pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
-  Targets targets = Targets::none;  ///< Targets of a graph_set.
-  bool forests = false;             ///< Whether graphs become forests that start at pretraining.root
-                                    ///< (ForestSource).
-  /// The nodes that a trained model knows, by index, for data whose graphs are made when they are read. If
-  /// empty, they are those of the data.
+  Targets targets = Targets::none;          ///< Targets of a graph_set.
+  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: what is to be predicted of nodes.
+  bool forests = false;  ///< Whether graphs become forests from pretraining.root (ForestSource).
+  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
+  /// they are those of the data.
   MessageIds vocabulary = {};
 };
 
-/// A data set of a kind that this module does not know. The module that knows the kind opened it.
+/// The graphs after a graph that share part of its data.
+struct Overlap {
+  int64_t graphs = 0;  ///< Number of these graphs; 0 also if it is unknown.
+  std::string what;    ///< Says what is shared, such as "a row shares columns".
+};
+
+/// A data set of a kind that this module does not know, opened by the module that does.
 struct OpenedData {
   std::shared_ptr<const void> owner;  ///< Owns the data that the source reads; outlives the source.
   std::unique_ptr<BlockSource> source;
   Json identity;
   const char* unit = "graphs";
-  int64_t overlap = 0;
+  Overlap overlap = {};
 };
 
 /// Registers `open` for data sets of a kind. A program calls it at its start (cli/known_tasks.h), before it
@@ -49,8 +57,15 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
 
-/// A data set as training uses it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
-/// neighbours, or graphs that are made from data of another kind when they are read.
+/// The kinds for which register_opener() was called.
+std::vector<std::string> opened_kinds();
+
+/// Registers what finds the overlap of the graphs of a graph_set. A program calls it as it calls
+/// register_opener().
+void register_overlap(Overlap (*find)(const DataSetView& set));
+
+/// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
+/// neighbours, or graphs made on the fly from data of another kind.
 class TrainingData {
  public:
   /// Opens a data set, without the features that recipe.data.without names. Errors: InputError; UsageError
@@ -58,18 +73,19 @@ class TrainingData {
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
-  /// The source of a `graph`; null for other data sets.
+  /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
+  /// the order of the graph.
+  void order_features(const FeatureOrder& order);
+  /// Null unless the data set is a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Counts of the graphs that became forests, if the task requests forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// The unit of its graphs: windows, graphs, or blocks of one giant graph.
+  /// The unit of its graphs: "graphs", "blocks" of one giant graph, or as the kind of data calls them.
   const char* unit() const { return unit_; }
-  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if the
-  /// length of windows is unknown.
-  int64_t overlap() const { return overlap_; }
+  const Overlap& overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
@@ -88,7 +104,7 @@ class TrainingData {
   const ForestSource* forests_ = nullptr;        // Points to source_ or is null.
   int64_t root_;                                 // Root of the forests.
   const char* unit_ = "graphs";
-  int64_t overlap_ = 0;
+  Overlap overlap_;
   Json identity_;
 };
 

@@ -113,7 +113,7 @@ class DataSetView {
 Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 
-/// Returns the kind of data set in a folder: "frames", "graph_set", "graph", ... Errors: those of
+/// Returns the kind of data set in a folder: "graph_set", "graph" and so on. Errors: those of
 /// read_manifest().
 std::string kind_of(const std::filesystem::path& folder);
 

@@ -70,6 +70,8 @@ class GraphWriter {
   /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
+  /// Appends whole rows of `width` numbers to predict, NaN if unknown.
+  void append_node_targets(std::span<const float> values, int64_t width);
   /// Appends the user's numbers of the next nodes.
   void append_node_id(std::span<const int64_t> ids);
   /// Appends the user's name of the next node.
@@ -99,7 +101,7 @@ class GraphWriter {
   NarrowColumn narrow_x_;
   std::optional<LinkedColumn> linked_x_;
   NpyWriter& indptr_;
-  Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_id_, name_ptr_;
+  Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_targets_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;
   int64_t name_bytes_ = 0;
   std::array<NpyWriter*, kGraphSplits.size()> splits_{};
@@ -145,6 +147,14 @@ class GraphView {
   /// All of x as it is stored.
   std::span<const std::byte> x_bytes() const { return x_; }
   std::span<const int64_t> y() const { return y_; }  ///< [V], or empty
+  /// [V, T] numbers to predict, NaN if unknown; or empty.
+  std::span<const float> node_targets() const { return node_targets_; }
+  int64_t target_width() const { return target_width_; }  ///< T, or 0.
+  /// The numbers to predict of a node, [T].
+  std::span<const float> targets_of(int64_t node) const {
+    return node_targets_.subspan(static_cast<size_t>(node * target_width_),
+                                 static_cast<size_t>(target_width_));
+  }
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
   /// [n, 2]: the edges of a split to predict, each as a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
@@ -165,10 +175,11 @@ class GraphView {
   GraphTables tables_;
   int64_t edges_ = 0;
   int64_t edge_features_ = 0;
+  int64_t target_width_ = 0;
   std::span<const int64_t> indptr_;
   std::span<const uint32_t> indices_;
   std::span<const int64_t> wide_indices_;
-  std::span<const float> edge_weight_, edge_attr_;
+  std::span<const float> edge_weight_, edge_attr_, node_targets_;
   RowValues x_values_;
   std::span<const std::byte> x_;
   std::span<const int64_t> edge_id_, y_, node_id_, name_ptr_;

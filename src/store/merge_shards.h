@@ -23,7 +23,7 @@ struct Merged {
   /// Whether the output already existed with the same provenance, so that nothing was done.
   bool already_there = false;
   std::string kind;
-  int64_t rows = 0;   ///< Frames, graphs or edges.
+  int64_t rows = 0;   ///< Graphs, edges or other rows.
   int64_t bytes = 0;  ///< Bytes of all columns.
 };
 

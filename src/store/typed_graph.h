@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,9 +15,9 @@ namespace plimsoll {
 inline constexpr int kTypedGraphVersion = 3;
 
 /// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
-/// Characters other than letters, digits, "-" and "_" are written as %XX, so that different parts give
-/// different names.
-std::string typed_column(std::initializer_list<std::string_view> parts);
+/// Characters other than letters, digits, "-" and "_" are written as %XX, so that names of different parts
+/// differ.
+std::string typed_column(const std::vector<std::string_view>& parts);
 
 /// Returns whether a manifest is that of a graph with node types.
 bool has_node_types(const Json& manifest);
@@ -38,6 +37,19 @@ struct NodeTypeView {
   std::span<const int64_t> time = {};  ///< [nodes] nanoseconds since 1970-01-01, or empty.
 };
 
+/// The seeds of one split of a task: nodes, and the times at which something is to be known about them.
+struct SeedsView {
+  std::string split;
+  std::span<const uint32_t> nodes = {};  ///< [seeds]
+  std::span<const int64_t> times = {};   ///< [seeds] nanoseconds since 1970-01-01, or empty.
+};
+
+/// A task: what is to be predicted about nodes of one type (docs/formats/graph.md).
+struct TaskView {
+  std::string name, kind, type, entity;
+  std::vector<SeedsView> splits = {};
+};
+
 /// A `graph` with node types opened for reading, as spans of mapped columns that are valid as long as it
 /// lives. Immutable, so any number of threads may read it.
 class TypedGraphView {
@@ -49,7 +61,8 @@ class TypedGraphView {
   const DataSetView& set() const { return set_; }
   const std::vector<NodeTypeView>& node_types() const { return node_types_; }
   const std::vector<EdgeTypeView>& edge_types() const { return edge_types_; }
-  /// Returns the node type with this name. Errors: InputError (no such type).
+  const std::vector<TaskView>& tasks() const { return tasks_; }
+  /// Errors: InputError (no such type).
   const NodeTypeView& node_type(const std::string& name) const;
 
  private:
@@ -59,9 +72,13 @@ class TypedGraphView {
   DataSetView set_;
   std::vector<NodeTypeView> node_types_;
   std::vector<EdgeTypeView> edge_types_;
+  std::vector<TaskView> tasks_;
 };
 
-/// Appends the faults of a graph with node types, except wrong checksums, as one sentence each. Errors:
+/// Returns the tasks of a graph with node types. Errors: InputError (columns that do not agree).
+std::vector<TaskView> read_tasks(const DataSetView& set);
+
+/// Adds the faults of a graph with node types, except for checksums, as one sentence each. Errors:
 /// InputError.
 void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
 

@@ -145,6 +145,10 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (odd >= 0)
     findings.push_back(fmt::format("node {}: y {} is neither -1 (unlabelled) nor below the {} classes", odd,
                                    graph.y()[static_cast<size_t>(odd)], classes));
+  const int64_t infinite = find_first(graph.node_targets(), [](float value) { return std::isinf(value); });
+  if (infinite >= 0)
+    findings.push_back(fmt::format("node {}: a number of node_target is infinite, expected a number, or NaN",
+                                   infinite / graph.target_width()));
   const bool sound = findings.empty();  // Row ends do not fall, and rows ascend.
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);

@@ -195,7 +195,7 @@ Markup draw(const Histogram& chart) {
       shares.back().push_back(sum == 0 ? 0 : static_cast<double>(count) / static_cast<double>(sum));
     for (const double share : shares.back()) max = std::max(max, share);
   }
-  const Axis y{"share of windows of the class", 0, max > 0 ? max * 1.05 : 1, Axis::Scale::linear, true};
+  const Axis y{"share of " + chart.share_of, 0, max > 0 ? max * 1.05 : 1, Axis::Scale::linear, true};
   Markup out;
   begin(out, kHeight, "histogram of " + chart.x.label);
   draw_axes(out, chart.x, y);

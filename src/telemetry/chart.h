@@ -95,6 +95,7 @@ struct Histogram {
   Axis x;
   std::vector<Series> series;
   std::vector<Level> levels;  ///< Vertical lines.
+  std::string share_of;       ///< What the counts of a series count, in words: "graphs of the class".
 };
 Markup draw(const Histogram& chart);
 

@@ -51,7 +51,8 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
     line += fmt::format("|{:#<{}}{: <{}}|", "", filled, "", kBarWidth - filled);
   }
   const std::string of_total = total > 0 ? fmt::format("/{}", shown(total)) : "";
-  const std::string time_left = total > 0 ? fmt::format("<{}", clock_time(left)) : "";
+  const std::string time_left =
+      total > 0 && left <= kMaxEstimateSeconds ? fmt::format("<{}", clock_time(left)) : "";
   line += fmt::format(" {}{} {}[{}{}, {}/s{}]", shown(done), of_total, what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), time_left, shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);

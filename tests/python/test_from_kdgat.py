@@ -139,8 +139,8 @@ def test_a_technique_has_an_answer(there, here):
 
 
 def test_every_name_that_the_program_answers_stands_on_the_page():
-    source = (REPOSITORY / "src" / "config" / "foreign_names.cc").read_text()
-    names = set(re.findall(r'^    \{"([^"]+)", "', source, re.M))
+    sources = [REPOSITORY / "src" / folder / "foreign_names.cc" for folder in ("config", "can/recipe")]
+    names = {name for source in sources for name in re.findall(r'^ +\{"([^"]+)", "', source.read_text(), re.M)}
     assert len(names) > 90
     page = PAGE.read_text()
     absent = [name for name in sorted(names) if not re.search(rf"[`.-]{re.escape(name.strip('.')).replace('_', '[_-]')}[`:. =]", page)]

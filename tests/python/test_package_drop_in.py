@@ -219,12 +219,14 @@ print(tempfile.tempdir)
 
 
 def test_other_graphs_are_refused_with_the_reason():
-    with pytest.raises(plimsoll.UsageError, match="types of nodes and edges are not supported"):
+    with pytest.raises(plimsoll.UsageError, match="input_nodes: is missing; give a node type"):
         plimsoll.NeighborLoader(HeteroData(), [2])
-    with pytest.raises(plimsoll.UsageError, match="input_time: is not supported; times are not supported"):
+    with pytest.raises(plimsoll.UsageError, match="input_time: is not taken here; it goes with time_attr"):
         plimsoll.NeighborLoader(large(), [2], input_time=torch.arange(3))
-    with pytest.raises(plimsoll.UsageError, match="times are not supported"):
+    with pytest.raises(plimsoll.UsageError, match="no node type and no edge type has it"):
         plimsoll.LinkNeighborLoader(large(), [2], time_attr="time", edge_label_time=torch.arange(3))
+    with pytest.raises(plimsoll.UsageError, match="'edge_label_time' is not set"):
+        plimsoll.LinkNeighborLoader(large(), [2], time_attr="time")
     with pytest.raises(plimsoll.UsageError, match="edge_index names nodes 0 to 9, expected 0 to 4"):
         plimsoll.NeighborLoader(Data(num_nodes=5, edge_index=torch.tensor([[0], [9]])), [2])
 

@@ -12,6 +12,7 @@ from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, instance_of, one_of, thread_count
 from plimsoll.data.graph import Graph
 from plimsoll.data.ingest_options import EdgeColumns, GraphLayout, NodeTable
+from plimsoll.data.option_words import in_python, python_words
 from plimsoll.errors import UsageError
 
 SPLITS = ("train", "valid", "test")
@@ -78,8 +79,10 @@ def graph(
     instance_of("layout", layout, GraphLayout).set_options(options)
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
-    for note in _core.make_graph(options, budget_text(budget), progress):
-        warnings.warn(note, stacklevel=2)
+    with python_words():
+        notes = _core.make_graph(options, budget_text(budget), progress)
+    for note in notes:
+        warnings.warn(in_python(note), stacklevel=2)
     return Graph(out)
 
 

@@ -20,6 +20,7 @@ from plimsoll.loaders.custom_stores import are_stores, edges_of_stores, filtered
 from plimsoll.loaders.drawn_order import require_sampler
 from plimsoll.loaders.epochs import EpochLoader
 from plimsoll.loaders.seed_batches import SeedBatches
+from plimsoll.loaders.typed_neighbours import TypedNeighborLoader, has_types
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -78,7 +79,16 @@ class NeighborLoader(EpochLoader["Data"]):
 
     Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the batch is
     reached; `BudgetExceeded`; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
+
+    For a graph with types, a `TypedGraph` or `HeteroData`, and for times (`time_attr`) the result is a
+    `TypedNeighborLoader`, which has the arguments for them.
     """
+
+    def __new__(cls, data: Any = None, *arguments: Any, **options: Any) -> Any:
+        """Makes a `TypedNeighborLoader` instead, if `data` has types or there are times."""
+        if has_types(data) or (is_data(data) and options.get("time_attr") is not None):
+            return TypedNeighborLoader(data, *arguments, **options)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -269,8 +279,7 @@ def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Gr
     if are_stores(data):
         return data, edges_of_stores(data, weight_attr)
     kind = "tuple of stores" if isinstance(data, tuple) else type(data).__name__
-    types = "; types of nodes and edges are not supported yet" if "Hetero" in kind else ""
-    raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data{types}")
+    raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data of one node type")
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:

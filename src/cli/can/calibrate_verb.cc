@@ -8,11 +8,11 @@
 #include "can/capture/ingest.h"
 #include "can/detector/calibrate.h"
 #include "can/detector/rate_bound.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/can/truncated_json.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/verbs.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
 

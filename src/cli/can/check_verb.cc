@@ -11,10 +11,10 @@
 #include "can/live/dbc_remarks.h"
 #include "can/live/event_text.h"
 #include "can/live/frame_feed.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/verbs.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

@@ -7,11 +7,11 @@
 #include "base/units.h"
 #include "can/capture/sources.h"
 #include "can/write/convert.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
-#include "cli/verbs.h"
 #include "store/data_set.h"
 #include "telemetry/progress.h"
 

@@ -13,11 +13,11 @@
 #include "can/live/detection.h"
 #include "can/live/event_sink.h"
 #include "can/live/frame_feed.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
-#include "cli/verbs.h"
 #include "cli/word_option.h"
 #include "io/source_reader.h"
 

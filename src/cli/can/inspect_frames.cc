@@ -117,7 +117,7 @@ void FramesInspector::print(const std::string& folder) const {
 
 }  // namespace
 
-std::unique_ptr<Inspector> inspector_of_frames() {
+std::unique_ptr<Inspector> inspector_can() {
   return std::make_unique<FramesInspector>();
 }
 

@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "can/windows/windows_set.h"
+#include "cli/can/can_verbs.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
-#include "cli/verbs.h"
 #include "cli/word_option.h"
 #include "telemetry/progress.h"
 

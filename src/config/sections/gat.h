@@ -39,8 +39,8 @@ struct GatOptions {
   // Keys that only the recipe has.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
-  double id_dropout = 0;          ///< Share of training windows whose IDs become unknown.
-  double learning_rate = 0;       ///< 0: training.learning_rate.
+  double id_dropout = 0;          ///< Share of training graphs whose IDs become unknown.
+  double learning_rate = 0;       ///< 0 for training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.
@@ -61,6 +61,22 @@ void visit_keys(Section& gat, Visit&& visit) {
   visit("fc_layers", gat.fc_layers, Range{1, 64});
   visit("id_dropout", gat.id_dropout, Range{0, 1});
   visit("learning_rate", gat.learning_rate, Range{0, 1e3});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GatOptions> auto& options, const auto& visit, const auto& later) {
+  visit("num_ids", options.num_ids, kSizeOption);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("fc_layers", options.fc_layers, kLayersOption);
+  later("attention", options.attention);
+  later("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("jk", options.jk);
+  later("pooling", options.pooling);
 }
 
 }  // namespace plimsoll

@@ -43,9 +43,10 @@ struct GnnOptions {
   LayerJoin jk = LayerJoin::last;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
   double dropout = 0;
-  int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Predict nodes instead of graphs.
-  bool values = false;     ///< Return values instead of logits of classes.
+  int64_t classes = 2;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
 };
 
 template <EitherOf<GnnOptions> Section, typename Visit>
@@ -60,6 +61,26 @@ void visit_keys(Section& gnn, Visit&& visit) {
   visit("jk", gnn.jk, Choice<LayerJoin>{});
   visit("pooling", gnn.pooling, Choice<Reduce>{});
   visit("dropout", gnn.dropout, Range{0, 0.99});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GnnOptions> auto& options, const auto& visit, const auto& later) {
+  visit("conv", options.conv);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("edge_weight", options.edge_weight);
+  visit("num_ids", options.num_ids, kSizeOrNoneOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("norm", options.norm);
+  visit("jk", options.jk);
+  visit("pooling", options.pooling);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("classes", options.classes, kSizeOption);
+  visit("node_head", options.node_head);
+  later("values", options.values);
 }
 
 }  // namespace plimsoll

@@ -54,4 +54,18 @@ void visit_keys(Section& vgae, Visit&& visit) {
   visit("learning_rate", vgae.learning_rate, Range{0, 1e3});
 }
 
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<VgaeOptions> auto& options, const auto& visit, const auto&) {
+  visit("num_ids", options.num_ids, kSizeOption);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("latent", options.latent, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("decoder_heads", options.decoder_heads, kSizeOption);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("output", options.output);
+  visit("edge_features", options.edge_features, kSizeOrNoneOption);
+}
+
 }  // namespace plimsoll

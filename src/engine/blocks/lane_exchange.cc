@@ -59,7 +59,7 @@ LaneExchange::LaneExchange(Exchange& exchange, const ParameterList& parameters, 
 
 int64_t LaneExchange::bytes(const ParameterList& parameters, int64_t lanes, int ranks) {
   const auto nodes = static_cast<int64_t>(RankLanes(lanes, ranks).nodes());
-  return heap_bytes(nodes * Slices(parameters, ranks).size() * int64_t{sizeof(float)});
+  return tensor_heap_bytes(nodes * Slices(parameters, ranks).size() * int64_t{sizeof(float)});
 }
 
 int64_t LaneExchange::bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks) {

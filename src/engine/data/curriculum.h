@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "config/sections/distillation.h"
+#include "config/sections/curriculum.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
 

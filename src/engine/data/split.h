@@ -41,10 +41,11 @@ std::string content_of(const GraphRange& recording);
 std::vector<std::string> training_contents(const GraphSetTables& tables,
                                            const std::vector<std::string>& leave_out);
 
-/// Splits by time: the last `validation` share of each recording of training_contents() is used for
-/// validation. Before it, `embargo` graphs are used for neither, because neighbouring windows are similar. A
-/// content that occurs twice is used once, so copies are never in both sets. Errors: UsageError for an attack
-/// in `leave_out` without a training recording; InputError if no graph is left to train or to validate on.
+/// Splits by time: validation is the last `validation` share of each recording of training_contents(), after
+/// an embargo of `embargo` graphs that belong to neither side, because neighbouring graphs are alike. A
+/// content that occurs twice is used once, so copies never are on both sides. Errors: UsageError for an
+/// attack in `leave_out` without a training recording; InputError if no graph is left to train or to validate
+/// on.
 TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int64_t embargo,
                             const std::vector<std::string>& leave_out = {});
 

@@ -80,6 +80,8 @@ struct FitOptions {
   TeacherOutputs teacher = {};
   /// Bytes that the stage needs after fit() has returned and freed its memory; 0: not worth planning.
   int64_t afterwards = 0;
+  /// Whether the model uses a parameter more than once in a block.
+  bool repeats_parameters = false;
   RunOptions run = {};
 };
 

@@ -61,7 +61,33 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
   return known;
 }
 
+TargetScale scale_from(const std::vector<Moments>& moments) {
+  TargetScale scale;
+  for (const Moments& of_one : moments) {
+    scale.mean.push_back(static_cast<float>(of_one.mean));
+    scale.deviation.push_back(of_one.deviation());
+  }
+  return scale;
+}
+
 }  // namespace
+
+TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes) {
+  std::vector<Moments> moments(static_cast<size_t>(graph.target_width()));
+  bool known = false;
+  for (const int64_t node : nodes) {
+    throw_if_interrupted("the scale of targets was measured");
+    const std::span<const float> targets = graph.targets_of(node);
+    for (size_t column = 0; column < targets.size(); ++column) {
+      if (std::isnan(targets[column])) continue;
+      known = true;
+      moments[column].add(targets[column]);
+    }
+  }
+  if (!known)
+    throw InputError("no node of the split 'train' has a known number to predict (column node_target)");
+  return scale_from(moments);
+}
 
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split) {
   std::vector<Moments> moments(static_cast<size_t>(source.widths().targets.width));
@@ -74,12 +100,7 @@ TargetScale target_scale(const BlockSource& source, const TrainingSplit& split) 
       "training");
   require(each_target(source, split.validation, [](size_t, float) {}), "validation");
   give_back_freed_memory();
-  TargetScale scale;
-  for (const Moments& of_one : moments) {
-    scale.mean.push_back(static_cast<float>(of_one.mean));
-    scale.deviation.push_back(of_one.deviation());
-  }
-  return scale;
+  return scale_from(moments);
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/plan/blocks_ahead.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 
@@ -33,7 +34,7 @@ int64_t teacher_bytes(const PlanInput& input) {
   int64_t bytes = 0;
   if (input.live_teacher != nullptr)
     for (const ParameterList::Entry& entry : input.live_teacher->all())
-      bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+      bytes += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   return bytes;
 }
 
@@ -97,11 +98,11 @@ void find_too_large(MemoryPlan& plan, const PlanInput& input, const AllWork& wor
 // range, for which the time is known.
 void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
   plan.start_up = input.source->start_up_cost();
-  constexpr double kForward = 1.0 / 3;  // Approximate share of the forward pass in a step.
   const int64_t max = input.source->max_cache_bytes();
   const auto all = input.source->reading_cost(max);
   if (!all) return;
-  const double blocks = static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
+  const double blocks =
+      static_cast<double>(all->training) + kForwardShare * static_cast<double>(all->validating);
   const double rate = plan.execution.graphs_per_s;
   const double seconds = rate > 0 ? mean * blocks / rate : 0;
   const int64_t without_cache = plan.peak - plan.execution.cache_bytes;

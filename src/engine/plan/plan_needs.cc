@@ -22,10 +22,11 @@ int64_t gradient_bytes(const PlanInput& input) {
   const ParameterList& parameters = input.objective->parameters();
   if (input.ranks > 1)
     return RankLanes(input.lanes, input.ranks).sets() *
-           heap_bytes(Slices(parameters, input.ranks).row() * int64_t{sizeof(float)});
+           tensor_heap_bytes(Slices(parameters, input.ranks).row() * int64_t{sizeof(float)});
   int64_t bytes = 0;
   for (const ParameterList::Entry& entry : parameters.entries())
-    bytes += LaneTree<BatchSum>::sets(input.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    bytes +=
+        LaneTree<BatchSum>::sets(input.lanes) * tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   return bytes;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/blocks/order_terms.h"
 #include "engine/plan/blas_memory.h"
 #include "engine/plan/block_plan.h"
+#include "engine/plan/blocks_ahead.h"
 #include "engine/plan/operation_names.h"
 #include "engine/plan/plan_details.h"
 #include "engine/plan/plan_needs.h"
@@ -194,22 +195,35 @@ class Planner {
 
   // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
   void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) const {
-    ExecutionPlan& execution = plan.execution;
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
-    execution.blocks = blocks;
     plan.feasible = needs.slab(blocks) >= needs.worst;
+    ExecutionPlan& execution = plan.execution;
     execution.min_bytes = needs.worst;
+    set_blocks(execution, needs, {blocks, in_.prefetch});
+    const BlocksAhead max{blocks, execution.prefetch};
+    const BlocksAhead chosen = choose_blocks(*in_.source, max, seconds_per_graph_, [&](const auto& ahead) {
+      ExecutionPlan tried = execution;
+      set_blocks(tried, needs, ahead);
+      return tried.cache_bytes;
+    });
+    set_blocks(execution, needs, chosen);
+    plan.heap = chosen.blocks * needs.heap;
+  }
+
+  // Divides the ledger for this number of blocks in flight, and for as many blocks ahead as fit, up to
+  // `max.prefetch`.
+  void set_blocks(ExecutionPlan& execution, const PlanNeeds& needs, const BlocksAhead& max) const {
+    const int blocks = execution.blocks = max.blocks;
     execution.slab_bytes = std::clamp<int64_t>(needs.slab(blocks), needs.worst, blocks * needs.worst);
     const int64_t graphs = std::max<int64_t>(needs.graphs, 1);
     const int64_t spare = std::max<int64_t>(needs.slab(blocks) - execution.slab_bytes, 0) / graphs;
     if (teaching_)
       execution.keep = std::min({spare, teaching_->max_at_once, OffloadedTeacher::kMaxBytes / graphs});
-    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
+    execution.prefetch = std::min(spare - execution.keep, max.prefetch);
     const int64_t rest =
         needs.slab(blocks) - execution.slab_bytes - (execution.keep + execution.prefetch) * graphs;
     execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->max_cache_bytes());
-    plan.heap = blocks * needs.heap;
   }
 
   // Adds the smallest budget, and the budget and expected speed for each number of blocks in flight.

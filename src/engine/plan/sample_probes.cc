@@ -66,6 +66,7 @@ class SampleMaker {
     append_edges(sample, block.edges);
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
+    block.targets.resize(static_cast<size_t>(widths_.targets.numbers(1, block.nodes())), 0.0F);
     if (widths_.row_places) block.row_place.resize(static_cast<size_t>(block.nodes()), -1);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     const auto seeds = static_cast<size_t>(sample.nodes_per_hop.front());

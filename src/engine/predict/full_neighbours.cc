@@ -144,8 +144,8 @@ class Layers {
 
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
     topology_.resize(topology_.min_bytes());
-    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)],
-                       degrees_);
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)], degrees_,
+                       options_.order);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // Includes the memory of reading rows.
     if (options_.rehearsal != nullptr) {

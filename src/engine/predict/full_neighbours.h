@@ -9,6 +9,7 @@
 #include "memory/memory_share.h"
 #include "nn/gnn.h"
 #include "rows/feature_file.h"
+#include "sample/block/column_order.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
@@ -19,6 +20,7 @@ struct FullNeighbourOptions {
   MemoryShare memory = {};         ///< There is no budget if none of it is outside the ledger.
   Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run; may be null.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+  FeatureOrder order = {};  ///< The order in which the model reads the graph's features.
 };
 
 /// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].

@@ -120,13 +120,15 @@ void LayerRun::Worker::sample(const Piece& piece, const Topology& topology, Samp
 }
 
 LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-                   const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees)
+                   const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
+                   const FeatureOrder& order)
     : model_(model),
       layer_(layer),
       topology_(topology),
       pieces_(pieces),
       needed_(needed),
       degrees_(degrees),
+      order_(order),
       rows_(from),
       sampler_(topology) {}
 
@@ -242,9 +244,11 @@ void LayerRun::fill(Worker& worker) {
   append_edges(sample, block.edges);
   block.edge_attr.resize(sample.edge.size() * static_cast<size_t>(topology_.edge_width()));
   topology_.read_edge_values(sample.edge, block.edge_attr);
+  order_.edges.apply(block.edge_attr);
   append_prefixes(sample, block.prefixes);
   block.x.resize(static_cast<size_t>(nodes * rows_.width()));
   coming_->read(worker.piece_, block.x.data());
+  if (layer_ == 0) order_.nodes.apply(block.x);
 }
 
 }  // namespace plimsoll

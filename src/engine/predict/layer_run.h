@@ -18,6 +18,7 @@
 #include "rows/feature_file.h"
 #include "rows/scanned_rows.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/topology/disk_topology.h"
 
@@ -41,11 +42,12 @@ PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& lar
 /// layer do not fit into memory, pieces are sampled ahead and their rows are read in file order.
 class LayerRun {
  public:
-  /// `from` has the outputs of the previous layer, or the features. Only the `needed` pieces run. `degrees`
-  /// are those of all nodes, if the convolution needs them. All arguments must outlive the object. Errors:
-  /// those of RowReader, BudgetExceeded.
+  /// `from` are the outputs of the layer before, or the features. Only the `needed` pieces run. `degrees` are
+  /// those of all nodes, if the convolution needs them. `order` is that of the graph's features. All
+  /// arguments must outlive the object. Errors: those of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-           const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees);
+           const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
+           const FeatureOrder& order);
 
   /// Bytes with which all rows and edges stay in memory.
   int64_t max_cache_bytes() const {
@@ -99,6 +101,7 @@ class LayerRun {
   const Pieces& pieces_;
   const NeededPieces& needed_;
   const std::span<const float> degrees_;
+  const FeatureOrder& order_;
   ScannedRows rows_;
   int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own pieces.
   Worker sampler_;     // Samples the pieces ahead.

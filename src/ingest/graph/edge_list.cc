@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "ingest/graph/edge_notes.h"
 #include "ingest/graph/edge_parser.h"
 #include "io/compression.h"
 #include "io/number_array.h"
@@ -149,11 +150,11 @@ bool EdgeList::has_header(const EdgeText& text) const {
 // Determines whether the first line is a header, unless the options say so.
 void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
   Delimited& format = text.format;
-  const auto have = [&](const std::vector<std::string>& row, bool (*is)(std::string_view)) {
+  const auto have = [&](const std::vector<std::string>& row, const auto& is) {
     return std::max(source, target) < row.size() && is(row[source]) && is(row[target]);
   };
-  if (!options_.header && !format.header && !have(format.columns, is_number)) {
-    format.header = have(format.second, is_number);
+  if (!options_.header && !format.header && !have(format.columns, is_real)) {
+    format.header = have(format.second, is_real);
     const bool repeated = !texts_.empty() && texts_[0].format.columns == format.columns;
     if (!format.header && (repeated || have(format.columns, is_id_name)))
       throw UsageError(
@@ -162,7 +163,8 @@ void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
                       text.path.string(), format.columns[source], format.columns[target],
                       repeated ? ", and begins another file too" : ""));
   }
-  if (!have(format.header ? format.second : format.columns, is_number) &&
+  const auto is_whole = [](std::string_view id) { return is_number(id) || whole_real(id); };
+  if (!have(format.header ? format.second : format.columns, is_whole) &&
       !(format.header && format.second.empty()))
     numbers_ = false;
 }
@@ -274,9 +276,16 @@ int64_t EdgeList::nodes() const {
   return nodes;
 }
 
-std::vector<std::string> EdgeList::notes() const {
+std::string EdgeList::nodes_place() const {
+  const auto says = [&](const EdgeText& text) { return text.matrix && text.matrix->nodes == nodes(); };
+  return std::ranges::find_if(texts_, says)->path.string();
+}
+
+std::vector<std::string> EdgeList::notes(bool ids_are_given) const {
   std::vector<std::string> notes;
   for (const fs::path& path : value_paths()) note_rounding(NumberArray(path), notes);
+  for (const EdgeText& text : texts_)
+    if (!text.matrix) note_first_line(text, options_, ids_are_given, notes);
   return notes;
 }
 

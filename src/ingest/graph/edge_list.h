@@ -107,8 +107,11 @@ class EdgeList {
   std::vector<std::filesystem::path> value_files() const;
   /// Number of nodes of MatrixMarket files; -1 for other lists.
   int64_t nodes() const;
-  /// Returns sentences about values that are rounded.
-  std::vector<std::string> notes() const;
+  /// Returns the file that says it, and the line.
+  std::string nodes_place() const;
+  /// Returns sentences about what is read in a way that its owner may not expect: values that are rounded,
+  /// columns in another order, and, unless `ids_are_given`, IDs that become texts.
+  std::vector<std::string> notes(bool ids_are_given) const;
   /// Number of texts whose first line is a header.
   int64_t headers() const;
   /// Returns an upper bound of the number of edges; a large number if it is unknown.

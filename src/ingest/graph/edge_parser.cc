@@ -37,6 +37,15 @@ std::string expected_id(std::string_view field) {
   return "a node ID, a whole number from 0; IDs that are texts need --ids text";
 }
 
+// Parses an ID that is not a few digits.
+uint64_t parse_odd_id(std::string_view field) {
+  uint64_t id = 0;
+  const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
+  if (failed == std::errc() && end == field.data() + field.size() && id <= INT64_MAX) return id;
+  if (const std::optional<uint64_t> whole = whole_real(field)) return *whole;
+  throw BadField{field, expected_id(field)};
+}
+
 uint64_t parse_id(std::string_view field, const IdRules& rules) {
   uint64_t id = 0;
   bool digits = !field.empty() && field.size() <= 18;
@@ -46,12 +55,9 @@ uint64_t parse_id(std::string_view field, const IdRules& rules) {
       id = id * 10 + static_cast<uint64_t>(c - '0');
     }
   }
-  if (!digits) {
-    const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
-    if (failed != std::errc() || end != field.data() + field.size() || id > INT64_MAX)
-      throw BadField{field, expected_id(field)};
-  }
-  if (rules.refuse_padded && field.size() > 1 && field.front() == '0') throw BadField{field, "", true};
+  if (!digits) id = parse_odd_id(field);
+  if (rules.refuse_padded && field.size() > 1 && field.front() == '0' && is_number(field))
+    throw BadField{field, "", true};
   if (id >= rules.limit)
     throw BadField{field, fmt::format("a node from 0 to {}{}", rules.limit - 1, rules.nodes)};
   return id;

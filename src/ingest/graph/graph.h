@@ -57,6 +57,7 @@ struct GraphIngestResult {
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t classes = 0;
+  int64_t targets = 0;  ///< Numbers to predict per node.
   int64_t source_bytes = 0;
   int64_t comments = 0;  ///< Lines of edge files that were skipped as comments.
   int64_t headers = 0;   ///< Lines of edge files that were skipped as headers.

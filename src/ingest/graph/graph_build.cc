@@ -26,6 +26,8 @@ constexpr int64_t kMaxNodes = int64_t{1} << 32;  // Indices are u32.
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
+// Nodes without edges that the size of a matrix may add without --node-count: 1 GiB of row ends.
+constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
 // Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};
@@ -71,6 +73,8 @@ class GraphBuild {
   void take_shards(bool gather);
   void require_single_rows();
   void announce_far_ids() const;
+  void require_confirmed(int64_t nodes, int64_t named) const;
+  void announce_comments() const;
   void index_ids();
   void index_texts();
   void order_by_degree();
@@ -224,15 +228,35 @@ void GraphBuild::require_single_rows() {
 
 // Says what nodes without edges cost before they are written, if the numbers have large gaps.
 void GraphBuild::announce_far_ids() const {
-  const bool given = options_.node_count >= 0 || list_.nodes() >= 0 || (table_.exists() && !table_.has_ids());
+  const bool given = options_.node_count >= 0 || (table_.exists() && !table_.has_ids());
   if (!dense_ || given) return;
   const int64_t nodes = std::max(declared_, static_cast<int64_t>(ids_end_));
   const int64_t named = std::max(2 * result_.edges_read, table_.has_ids() ? table_.rows() : 0);
   if (nodes <= kSparseFactor * named + 1024) return;
+  if (declared_ >= 0 && declared_ == list_.nodes()) return require_confirmed(nodes, named);
   options_.note(fmt::format(
       "the greatest ID, {}, makes {} nodes, of which at most {} have an edge or a row: {} of row ends are "
       "written; --ids sparse numbers only the IDs that occur",
       format_count(nodes - 1), format_count(nodes), format_count(named), format_bytes(8 * nodes)));
+}
+
+// Says the same about the size of a matrix, which may be wrong by many digits: a very large one is refused.
+void GraphBuild::require_confirmed(int64_t nodes, int64_t named) const {
+  const std::string text = fmt::format(
+      "{}: the size of the matrix makes {} nodes, of which at most {} have an edge: {} of row ends",
+      list_.nodes_place(), format_count(nodes), format_count(named), format_bytes(8 * nodes));
+  if (nodes - named > kMaxUnconfirmedNodes)
+    throw InputError(fmt::format(
+        "{}; confirm it with --node-count {}, or number only the IDs that occur with --ids sparse", text,
+        nodes));
+  options_.note(text + " are written; --ids sparse numbers only the IDs that occur");
+}
+
+// Says that lines were skipped which may be edges, as texts may begin with # or %.
+void GraphBuild::announce_comments() const {
+  if (!rules_.texts || result_.comments == 0 || options_.edges.comments == Comments::none) return;
+  options_.note(fmt::format("{} {} skipped as comments; if IDs begin with # or %, give --comments none",
+                            format_count(result_.comments), result_.comments == 1 ? "line is" : "lines are"));
 }
 
 void GraphBuild::index_ids() {
@@ -368,6 +392,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   settle_dense();
   read_edges();
   announce_far_ids();
+  announce_comments();
   index_ids();
   try {
     if (options_.order == NodeOrderKind::degree)
@@ -397,6 +422,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   result_.node_features = static_cast<int64_t>(table_.width());
   result_.edge_features = static_cast<int64_t>(list_.feature_names().size());
   result_.classes = table_.classes();
+  result_.targets = static_cast<int64_t>(table_.target_width());
   result_.headers = list_.headers();
   writer_.publish({.direction = options_.direction,
                    .classes = table_.classes(),

@@ -49,6 +49,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
     json["feature_layout"] = {{"dtype", nodes.feature_layout.dtype}, {"shape", nodes.feature_layout.shape}};
   if (nodes.link) json["link"] = true;
   if (nodes.missing) json["missing"] = *nodes.missing;
+  if (!nodes.target_array.empty()) json["targets"] = shown(nodes.target_array);
   return json;
 }
 
@@ -114,6 +115,7 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
     nodes.feature_layout.dtype = inputs.at("feature_layout").at("dtype").get<std::string>();
     nodes.feature_layout.shape = inputs.at("feature_layout").at("shape").get<std::vector<int64_t>>();
   }
+  nodes.target_array = inputs.value("targets", "");
   nodes.link = inputs.value("link", false);
   if (inputs.contains("missing")) nodes.missing = inputs.at("missing").get<float>();
   for (size_t split = 0; split < options.splits.size(); ++split)

@@ -58,14 +58,22 @@ NodeTable::NodeTable(NodeTableOptions options) : options_(std::move(options)) {
 
 std::vector<std::filesystem::path> NodeTable::files() const {
   std::vector<std::filesystem::path> all;
-  for (const auto& path : {options_.table, options_.feature_array, options_.label_array})
+  for (const auto& path :
+       {options_.table, options_.feature_array, options_.label_array, options_.target_array})
     if (!path.empty()) all.push_back(array_place(path).file);
   return all;
+}
+
+std::string NodeTable::array_path() const {
+  for (const auto& path : {options_.feature_array, options_.label_array})
+    if (!path.empty()) return path.string();
+  return options_.target_array.string();
 }
 
 std::vector<std::string> NodeTable::notes() const {
   std::vector<std::string> notes;
   if (!options_.feature_array.empty() && !text_features_) note_rounding(features_, notes);
+  if (!options_.target_array.empty()) note_rounding(targets_, notes);
   return notes;
 }
 
@@ -137,6 +145,7 @@ void NodeTable::open_arrays() {
   if (options_.link) require_linkable();
   if (!options_.feature_array.empty()) open_features();
   if (!options_.label_array.empty()) open_labels();
+  if (!options_.target_array.empty()) open_targets();
 }
 
 void NodeTable::require_rows(int64_t rows, const std::filesystem::path& path) {
@@ -152,6 +161,10 @@ void NodeTable::open_features() {
     throw UsageError("give node features as columns of the table or as an array, not both");
   text_features_ = !names_array(path) && options_.feature_layout.dtype.empty();
   if (text_features_) {
+    if (!begins_as_text(path))
+      throw UsageError(
+          path.string() +
+          ": holds bytes that are no text; for numbers without a header, give --dtype and --shape");
     names_.add_numbers(static_cast<int64_t>(TextRows(path).columns()), path.string());
     return;
   }
@@ -178,6 +191,18 @@ void NodeTable::open_labels() {
     throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, 1], a label for each node",
                                  path.string(), fmt::join(labels_.shape(), " x ")));
   require_rows(labels_.rows(), path);
+}
+
+void NodeTable::open_targets() {
+  const std::filesystem::path& path = options_.target_array;
+  if (!names_array(path))
+    throw UsageError(
+        fmt::format("--targets {}: expected a .npy or .npz file; save the numbers as one", path.string()));
+  targets_ = NumberArray(path);
+  if (targets_.shape().empty() || targets_.shape().size() > 2 || targets_.columns() == 0)
+    throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, T], the numbers of each node",
+                                 path.string(), fmt::join(targets_.shape(), " x ")));
+  require_rows(targets_.rows(), path);
 }
 
 bool NodeTable::is_unlabelled(std::string_view label) const {
@@ -215,10 +240,8 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
         lines.refuse(label, fmt::format("one of at most {} classes", kMaxClasses));
     }
     if (rows_ >= 0 && rows != rows_)
-      throw InputError(fmt::format(
-          "{}: has {} rows, expected {}, as many as {} has nodes; make it again",
-          (options_.feature_array.empty() ? options_.label_array : options_.feature_array).string(), rows_,
-          rows, options_.table.string()));
+      throw InputError(fmt::format("{}: has {} rows, expected {}, as many as {} has nodes; make it again",
+                                   array_path(), rows_, rows, options_.table.string()));
     rows_ = rows;
     number_classes();
   }
@@ -382,6 +405,19 @@ void NodeTable::read_array_row(int64_t r, Row& row) const {
           std::isnan(*odd) ? ", or give --missing NUMBER" : ""));
   }
   if (!options_.label_array.empty() && !text_labels_) row.y = label_at(r);
+  if (!options_.target_array.empty()) read_targets(r, row);
+}
+
+void NodeTable::read_targets(int64_t r, Row& row) const {
+  row.targets.resize(target_width());
+  targets_.copy_row(r, row.targets);
+  const auto infinite =
+      std::find_if(row.targets.begin(), row.targets.end(), [](float value) { return std::isinf(value); });
+  if (infinite != row.targets.end())
+    throw InputError(fmt::format(
+        "{}: row {}, column {}: found {}, expected a number of single precision, or NaN if it is unknown; "
+        "mend the array",
+        options_.target_array.string(), r, infinite - row.targets.begin(), *infinite));
 }
 
 // Returns the label of a row of the array, -1 for NaN.

@@ -37,6 +37,7 @@ struct NodeTableOptions {
   bool link = false;             ///< Whether the file of features is linked instead of read row by row.
   /// Whole numbers [V] or [V, 1], -1 or NaN for unlabelled; or a text with one number per line.
   std::filesystem::path label_array = {};
+  std::filesystem::path target_array = {};  ///< Numbers to predict [V] or [V, T], NaN if unknown.
 };
 
 /// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
@@ -47,6 +48,10 @@ class NodeTable {
 
   /// Whether there is any node data.
   bool exists() const { return has_ids() || rows_ >= 0 || text_features_ || text_labels_; }
+  /// Numbers to predict per node, T; 0 for none.
+  size_t target_width() const {
+    return options_.target_array.empty() ? 0 : static_cast<size_t>(targets_.columns());
+  }
   /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
   /// Number of rows; for texts it is known after scan().
@@ -75,7 +80,8 @@ class NodeTable {
   const std::vector<std::string>& class_names() const { return class_names_; }
 
   struct Row {
-    Vector<float, Tag::ingest> x;  ///< [F].
+    Vector<float, Tag::ingest> x;        ///< [F].
+    Vector<float, Tag::ingest> targets;  ///< [T].
     int64_t y = -1;
     int split = -1;  ///< Index into kGraphSplits.
   };
@@ -97,8 +103,11 @@ class NodeTable {
   void open_arrays();
   void open_features();
   void open_labels();
+  void open_targets();
+  void read_targets(int64_t r, Row& row) const;
   void require_rows(int64_t rows, const std::filesystem::path& path);
   void require_linkable() const;
+  std::string array_path() const;  // The first array, for error messages.
   void scan_text_arrays();
   void scan_labels();
   void add_label(std::string label);
@@ -116,8 +125,8 @@ class NodeTable {
   Delimited format_;
   Columns columns_;
   FeatureNames names_;
-  NumberArray features_, labels_;
-  bool text_features_ = false, text_labels_ = false;  // Whether features and labels are texts.
+  NumberArray features_, labels_, targets_;
+  bool text_features_ = false, text_labels_ = false;  // These are texts.
   int64_t rows_ = -1;
   int64_t first_line_ = 2;
   Charge charge_{Tag::ingest};  // Memory of the labels and names of classes.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "base/error.h"
@@ -9,6 +10,14 @@
 #include "memory/vector.h"
 
 namespace plimsoll {
+
+/// Returns the value at an address of any alignment.
+template <typename T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
 
 /// Returns bit `at` of a bitmap, lowest bit first.
 inline bool bit_at(const std::byte* bits, int64_t at) {

@@ -3,25 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/error.h"
 #include "ingest/tables/arrow_buffers.h"
+#include "ingest/tables/decimals.h"
 
 namespace plimsoll {
 namespace {
-
-__extension__ typedef __int128 Wide;  // Decimals of 128 bits. NOLINT(modernize-use-using)
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 float half(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
@@ -68,30 +58,6 @@ void each_number(char storage, const std::byte* data, int64_t begin, int64_t row
       return;
     default:
       return;
-  }
-}
-
-// Returns the double nearest to a decimal number. Up to 2^53 both numbers are exact, and one division rounds
-// once.
-double decimal(Wide value, int scale) {
-  constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr Wide kExact = Wide{1} << 53;
-  if (scale <= 22 && value > -kExact && value < kExact) return static_cast<double>(value) / kTens[scale];
-  const std::string text = fmt::format("{}e-{}", value, scale);
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-void decode_decimals(const ArrowType& type, const std::byte* data, int64_t begin, int64_t rows,
-                     Values& values) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const std::byte* const at = data + (begin + i) * type.width;
-    const Wide value = type.width == 4   ? load<int32_t>(at)
-                       : type.width == 8 ? load<int64_t>(at)
-                                         : load<Wide>(at);
-    values.reals[static_cast<size_t>(i)] = decimal(value, type.scale);
   }
 }
 
@@ -196,6 +162,12 @@ void set_missing_nan(Values& values) {
     if (std::isnan(values.reals[row])) values.valid[row] = 0;
 }
 
+// NumPy's and pandas' missing time, which Arrow's own writers store as a null.
+void set_missing_time(Values& values) {
+  for (size_t row = 0; row < values.rows; ++row)
+    if (values.integers[row] == std::numeric_limits<int64_t>::min()) values.valid[row] = 0;
+}
+
 void decode_plain(const ArrowType& type, const ArrowArray& array, int64_t first, int64_t rows,
                   const std::string& where, Values& values) {
   const ArrowBuffers buffers(array, where);
@@ -215,11 +187,12 @@ void decode_plain(const ArrowType& type, const ArrowArray& array, int64_t first,
     case ValueKind::time:
       values.integers.resize(values.rows);
       decode_integers(type, buffers.data(1, "its values"), begin, rows, where, values);
+      if (type.kind == ValueKind::time) set_missing_time(values);
       break;
     case ValueKind::real:
       values.reals.resize(values.rows);
       if (type.storage == 'd')
-        decode_decimals(type, buffers.data(1, "its values"), begin, rows, values);
+        decode_decimals(buffers.data(1, "its values") + begin * type.width, type, values);
       else
         each_number(type.storage, buffers.data(1, "its values"), begin, rows, [&](int64_t i, auto value) {
           values.reals[static_cast<size_t>(i)] = static_cast<double>(value);

@@ -35,7 +35,11 @@ class KeyColumns {
   size_t rows() const { return values_[0].rows; }
   KeyValue key(size_t row) const;
 
-  /// Returns the number that `sort` of a numeric key stands for.
+  /// Returns the key that is a whole number.
+  static KeyValue of_number(int64_t number, bool is_there) {
+    return {.sort = static_cast<uint64_t>(number) ^ kSign, .missing = !is_there};
+  }
+  /// Returns the number that a KeyValue of a number stands for.
   static int64_t number(uint64_t sort) { return static_cast<int64_t>(sort ^ kSign); }
 
  private:

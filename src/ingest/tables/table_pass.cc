@@ -79,8 +79,9 @@ void TablePass::find_columns(const MakeEdges& make_edges) {
     const ArrowTable::Column& column = table_.columns()[at];
     if (taken.contains(column.name)) continue;
     const auto meaning = spec_.meanings.find(column.name);
-    sinks_.push_back({at, make_column_sink(set_, spec_.name, column.name, column.type,
-                                           meaning == spec_.meanings.end() ? "" : meaning->second)});
+    sinks_.push_back(
+        {at, make_column_sink(ColumnFiles(set_, {spec_.name}, column.name), column.type,
+                              meaning == spec_.meanings.end() ? "" : meaning->second, table_.where(at))});
   }
 }
 

@@ -41,7 +41,7 @@ std::string ForeignKey::edge_name() const {
 }
 
 void check_specs(const std::vector<TableSpec>& tables) {
-  if (tables.empty()) throw UsageError("there are no tables; name a data set or give --table");
+  if (tables.empty()) throw UsageError("there are no tables; name one or more");
   for (const TableSpec& table : tables) {
     if (table.name.empty()) throw UsageError("a table has no name");
     if (find_table(tables, table.name) != &table)

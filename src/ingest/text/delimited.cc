@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <initializer_list>
 
 #include "base/error.h"
 #include "ingest/text/characters.h"
@@ -140,7 +142,27 @@ bool is_number(std::string_view field) {
   return !field.empty() && std::all_of(field.begin(), field.end(), is_digit);
 }
 
-bool is_id_name(std::string_view field) {
+bool is_real(std::string_view field) {
+  if (!field.empty() && (field.front() == '-' || field.front() == '+')) field.remove_prefix(1);
+  if (field.empty() || !(is_digit(field.front()) || field.front() == '.')) return false;
+  double value = 0;
+  const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), value);
+  return failed == std::errc() && end == field.data() + field.size();
+}
+
+std::optional<uint64_t> whole_real(std::string_view field) {
+  constexpr double kMax = 9007199254740992.0;  // Above 2^53 several numbers are the same double.
+  if (!is_real(field) || is_number(field) || field.front() == '+') return std::nullopt;
+  double value = 0;
+  std::from_chars(field.data(), field.data() + field.size(), value);
+  if (value < 0 || value > kMax || std::trunc(value) != value) return std::nullopt;
+  return static_cast<uint64_t>(value);
+}
+
+namespace {
+
+// Returns the letters of a name of a column in lower case, or nothing for a field that is no such name.
+std::string letters_of(std::string_view field) {
   constexpr size_t kLongestName = 24;
   std::string name;
   for (const char c : field) {
@@ -148,16 +170,34 @@ bool is_id_name(std::string_view field) {
     if (capital || (c >= 'a' && c <= 'z'))
       name += capital ? static_cast<char>(c + 32) : c;
     else if (name.size() > kLongestName || (c != '_' && c != ' ' && c != '-' && c != ':'))
-      return false;
+      return "";
   }
-  for (const std::string_view known :
-       {"src",     "source", "from",  "dst",   "dest", "destination", "target", "to",
-        "id",      "ids",    "node",  "nodes", "name", "vertex",      "head",   "tail",
-        "subject", "object", "start", "end",   "u",    "v",           "user",   "item"})
-    if (name == known || name == std::string(known) + "id" || name == std::string(known) + "node" ||
-        name == std::string(known) + "nodeid" || name == "id" + std::string(known))
-      return true;
-  return false;
+  return name;
+}
+
+// Whether a name is one of these, alone or next to "id" or "node".
+bool is_name_of(std::initializer_list<std::string_view> known, std::string_view field) {
+  const std::string name = letters_of(field);
+  return std::any_of(known.begin(), known.end(), [&](std::string_view word) {
+    const std::string text(word);
+    return name == text || name == text + "id" || name == text + "node" || name == text + "nodeid" ||
+           name == "id" + text;
+  });
+}
+
+}  // namespace
+
+bool is_source_name(std::string_view field) {
+  return is_name_of({"src", "source", "from", "tail", "subject", "start", "u"}, field);
+}
+
+bool is_target_name(std::string_view field) {
+  return is_name_of({"dst", "dest", "destination", "target", "to", "head", "object", "end", "v"}, field);
+}
+
+bool is_id_name(std::string_view field) {
+  return is_source_name(field) || is_target_name(field) ||
+         is_name_of({"id", "ids", "node", "nodes", "name", "vertex", "user", "item"}, field);
 }
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,18 @@ bool is_comment(std::string_view line);
 /// Returns whether a field is a whole number, possibly negative.
 bool is_number(std::string_view field);
 
-/// Returns whether a field is a usual name for a column of IDs, such as `src` or `Node ID`.
+/// Whether a field is a number in any notation, such as `-0.5` or `1e3`; not `nan` or `inf`.
+bool is_real(std::string_view field);
+
+/// Returns the whole number from 0 to 2^53 that a field holds in another notation than digits alone, such as
+/// numpy.savetxt's `1.000000000000000000e+00`; else nullopt.
+std::optional<uint64_t> whole_real(std::string_view field);
+
+/// Whether a field is a usual name of a column of IDs, such as `src` or `Node ID`.
 bool is_id_name(std::string_view field);
+
+/// Whether a field is a usual name of the column of sources, such as `src`, or of that of targets.
+bool is_source_name(std::string_view field);
+bool is_target_name(std::string_view field);
 
 }  // namespace plimsoll

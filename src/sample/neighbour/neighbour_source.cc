@@ -64,7 +64,8 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
     : graph_(folder),
       options_(options),
       topology_(graph_, {}, options.edges),
-      blocks_(options.negatives ? edge_lists(graph_, options.splits) : node_lists(graph_, options.splits),
+      blocks_(options.negatives ? edge_lists(graph_, options.splits)
+                                : node_lists(graph_, options.splits, options.labels),
               options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
@@ -237,6 +238,17 @@ void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& 
   }
 }
 
+// Appends the numbers to predict of the seeds, which are the first nodes. Other nodes have none.
+void NeighbourSource::append_targets(const BlockSample& sample, GraphBlock& block) const {
+  const int64_t width = target_width();
+  if (width == 0) return;
+  for (size_t seed = 0; seed < sample.labels.size(); ++seed) {
+    const std::span<const float> targets = graph_.targets_of(sample.batch.node[seed]);
+    block.targets.insert(block.targets.end(), targets.begin(), targets.end());
+  }
+  block.targets.resize(static_cast<size_t>(block.nodes() * width), std::numeric_limits<float>::quiet_NaN());
+}
+
 // Returns the destination of the feature rows of its nodes.
 std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
@@ -251,6 +263,7 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
   block.y.push_back(0);
   block.node_y.insert(block.node_y.end(), sample.labels.begin(), sample.labels.end());
   block.node_y.resize(first + batch.node.size(), -1);
+  append_targets(sample, block);
   batch.each_edge([&](uint32_t source, uint32_t target) {
     block.edges.push_back(static_cast<int32_t>(source));
     block.edges.push_back(static_cast<int32_t>(target));

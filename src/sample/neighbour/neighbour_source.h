@@ -17,6 +17,7 @@
 #include "sample/neighbour/run_cache.h"
 #include "sample/neighbour/sample_blocks.h"
 #include "sample/seeds/seed_blocks.h"
+#include "sample/seeds/seed_lists.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
@@ -32,6 +33,7 @@ struct NeighbourSourceOptions {
   EdgeColumns edges = {};  ///< Edge columns of blocks; features only if the graph has them.
   /// Negative pairs per seed edge; unset: seeds are nodes.
   std::optional<int64_t> negatives = {};
+  NodeLabels labels = NodeLabels::classes;  ///< What is to be predicted, if seeds are nodes.
   /// Leave seed edges and their reverses out of the samples of their block.
   bool exclude_targets = false;
   /// Disk space for samples and rows of future blocks. Default size: four times the bytes of the columns as
@@ -62,6 +64,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
     return {.node_features = width_,
             .edge_features = edge_features(),
             .hops = hops(),
+            .targets = {.width = target_width(), .of_nodes = true},
             .row_places = options_.row_places};
   }
   const GraphSetTables& tables() const override { return tables_; }
@@ -95,6 +98,9 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   float greatest_left_out() const override { return greatest_left_out_; }
 
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
+  // Numbers to predict in each row of a block; 0 if its seeds have classes.
+  int64_t target_width() const { return options_.labels == NodeLabels::classes ? 0 : graph_.target_width(); }
+  void append_targets(const BlockSample& sample, GraphBlock& block) const;
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void sample_all(const SamplingShares& shares, const StreamSpace& space, bool keeps,

@@ -17,8 +17,8 @@ class NodeIdMap {
   using Column = Vector<int64_t, Tag::blocks>;
   static constexpr int64_t kNone = -1;
 
-  /// Starts with the nodes in `node` and their trees in `tree`; new nodes are appended to both. Both must
-  /// stay valid while this table is used.
+  /// Starts with the nodes in `node` and their trees in `tree`; new nodes are appended to both. A node that
+  /// occurs twice has the first of its numbers. The columns must outlive the use of this table.
   void begin(Column& node, Column& tree, bool disjoint);
 
   /// Returns the number of a node; kNone if it has none.

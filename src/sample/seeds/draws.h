@@ -17,13 +17,25 @@ constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int6
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
-/// A stream of random numbers that depends only on (key, purpose, part).
+/// Returns a key for everything drawn for an item of this type and time, whose item_key() is `key`.
+constexpr uint64_t typed_key(uint64_t key, Purpose purpose, uint32_t type, int64_t time) {
+  constexpr uint32_t kLayer = 65535;  // item_key() and Draws use lower ones.
+  const auto id = static_cast<uint64_t>(time);
+  const Philox::Counter bits = Philox(key)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), type,
+                                            static_cast<uint32_t>(purpose) << 16 | kLayer});
+  return uint64_t{bits[0]} << 32 | bits[1];
+}
+
+/// A stream of random numbers that depends only on (key, purpose, part, stream).
 class Draws {
  public:
-  Draws(uint64_t key, Purpose purpose, uint64_t part)
+  static constexpr uint32_t kStreams = 65534;
+
+  /// `stream` is below kStreams.
+  Draws(uint64_t key, Purpose purpose, uint64_t part, uint32_t stream = 0)
       : philox_(key),
         counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
-                 static_cast<uint32_t>(purpose) << 16 | 1} {}
+                 static_cast<uint32_t>(purpose) << 16 | (stream + 1)} {}
 
   /// Continues after the first `numbers` numbers of bits().
   void skip(uint32_t numbers) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -54,9 +55,11 @@ class CsrTopology final : public Topology {
  public:
   using Indices = std::variant<std::span<const uint32_t>, std::span<const int64_t>>;
 
-  /// `indptr` [V+1] and `indices` [E] as in a `graph` data set; `weights` [E], or empty. Errors: InputError
-  /// if the lengths of the columns contradict each other. Their contents are checked when they are read.
-  CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights = {});
+  /// `indptr` [V+1] and `indices` [E] as in a `graph` data set; `weights` [E], or empty. Neighbours are below
+  /// `sources`, or without it below V. Errors: InputError if the lengths of the columns contradict each
+  /// other. Their contents are checked when they are read.
+  CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights = {},
+              std::optional<int64_t> sources = {});
 
   int64_t nodes() const override { return static_cast<int64_t>(indptr_.size()) - 1; }
   int64_t edges() const override { return indptr_.back(); }
@@ -71,6 +74,7 @@ class CsrTopology final : public Topology {
   std::span<const int64_t> indptr_;
   Indices indices_;
   std::span<const float> weights_;
+  int64_t sources_;  // Neighbours are 0 .. sources_ - 1.
 };
 
 /// Returns the edges of a data set, which must outlive them.

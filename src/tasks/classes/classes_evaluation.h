@@ -39,7 +39,8 @@ auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& 
   return evaluate(FullNeighbourOptions{.scratch = scratch.path(),
                                        .memory = asked.memory,
                                        .rehearsal = asked.rehearsal,
-                                       .progress = asked.progress});
+                                       .progress = asked.progress,
+                                       .order = gnn.order});
 }
 
 }  // namespace plimsoll

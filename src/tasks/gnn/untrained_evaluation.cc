@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "io/new_folder.h"
-#include "nn/gnn.h"
 
 namespace plimsoll {
 namespace {
@@ -29,13 +28,14 @@ int64_t classes_of(const GraphView& graph) {
 bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
                         const EvaluateGiantGraph& evaluate) {
   if (kind_of(request.data) != kGraphKind) return false;
-  const TrainingData data(request.data, request.recipe, {.seeds = false});
+  const TrainingData data(request.data, request.recipe, {.seeds = false, .labels = task.labels()});
   const NeighbourSource& giant = *data.neighbours();
-  const int64_t outputs = task.head == GnnHead::pairs ? request.recipe.gnn.hidden : classes_of(giant.graph());
+  int64_t outputs = request.recipe.gnn.hidden;  // Channels of an embedding, for pairs.
+  if (task.head != GnnHead::pairs)
+    outputs = task.labels() == NodeLabels::classes ? classes_of(giant.graph()) : giant.graph().target_width();
   GnnModel model;
-  model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
-                                      static_cast<uint64_t>(request.recipe.seed));
-  // The files of a rehearsal are sparse and use no disk space.
+  model.model = make_graph_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
+  // The files of a rehearsal are sparse and take no space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;
   if (place.empty()) place = std::filesystem::temp_directory_path(none);

@@ -121,13 +121,14 @@ class TreeClassificationTraining final : public Training {
 class TreeClassificationTask final : public Task {
  public:
   bool takes_seeds() const override { return true; }
-  // After a longer pretraining the fine-tuned models would differ.
+  bool has_one_model() const override { return false; }
+  // After a longer pretraining the fine-tuned models would be others.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(request));
   }
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     return evaluate_tree_classes(asked);
   }
   int64_t predict(const PredictionRequest& request) const override {

@@ -21,7 +21,7 @@ class TreePretrainingTask final : public Task {
   }
 
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
     const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
     const EvaluatedGraphs evaluated =

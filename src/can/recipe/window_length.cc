@@ -1,4 +1,4 @@
-#include "config/window_length.h"
+#include "can/recipe/window_length.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tasks/metrics/threshold.h"
+#include "can/tasks/threshold.h"
 
 #include <algorithm>
 #include <cstdint>
