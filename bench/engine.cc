@@ -20,9 +20,9 @@
 #include <numeric>
 
 #include "base/number_text.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/gat_stage.h"
 #include "can/tasks/vgae_stage.h"
-#include "config/recipe.h"
 #include "engine/blocks/block_engine.h"
 #include "engine/data/split.h"
 #include "engine/fit/optimizer.h"
@@ -80,8 +80,8 @@ std::unique_ptr<GraphModel> make_classifier(const std::string& name, const Block
                    .layers = std::stoll(name.substr(dash + 1))},
         1);
   Recipe recipe;
-  apply_preset(recipe.gat, parse_word<ModelPreset>(name, "model"));
-  recipe.gat.use_edge_features = false;
+  apply_preset(can_sections(recipe).gat, parse_word<ModelPreset>(name, "model"));
+  can_sections(recipe).gat.use_edge_features = false;
   return make_gat(recipe, source);
 }
 
@@ -89,7 +89,7 @@ Work make_work(const std::string& name, const BlockSource& source, bool taught) 
   Work work;
   if (name.starts_with("vgae-")) {
     Recipe recipe;
-    apply_preset(recipe.vgae, parse_word<ModelPreset>(name.substr(5), "model"));
+    apply_preset(can_sections(recipe).vgae, parse_word<ModelPreset>(name.substr(5), "model"));
     work.autoencoder = make_vgae(recipe, source);
     work.objective = std::make_unique<Reconstruction>(*work.autoencoder);
     return work;
@@ -131,16 +131,17 @@ void print_result(const BlockEngine& engine, const Objective& objective, const M
 MemoryPlan plan_slab(const BlockSource& source, std::span<const GraphShape> shapes,
                      const Objective& objective, const BlockLimits& limits, std::span<const int64_t> training,
                      const std::map<std::string, std::string>& arguments) {
-  return make_plan({.source = &source,
-                    .shapes = shapes,
-                    .objective = &objective,
-                    .limits = limits,
-                    .memory = {.threads = std::stoi(arguments.at("--threads"))},
-                    .training = training,
-                    .seed = 1,
-                    .epochs = 1,
-                    .batch_size = std::stoll(arguments.at("--batch")),
-                    .recompute = parse_word<GradientCheckpointing>(arguments.at("--recompute"), "--recompute")});
+  return make_plan(
+      {.source = &source,
+       .shapes = shapes,
+       .objective = &objective,
+       .limits = limits,
+       .memory = {.threads = std::stoi(arguments.at("--threads"))},
+       .training = training,
+       .seed = 1,
+       .epochs = 1,
+       .batch_size = std::stoll(arguments.at("--batch")),
+       .recompute = parse_word<GradientCheckpointing>(arguments.at("--recompute"), "--recompute")});
 }
 
 void run(const std::string& graphs, std::map<std::string, std::string> arguments) {
@@ -208,6 +209,7 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
+  plimsoll::register_can_recipe();
   std::map<std::string, std::string> arguments = {
       {"--model", "small"},   {"--allocator", "slab"}, {"--threads", "1"},
       {"--graphs", "64"},     {"--batch", "512"},      {"--seconds", "4"},

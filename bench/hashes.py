@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -33,7 +34,7 @@ LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the proces
 RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
-    "sgmp": "points", "gtssl": "trees",
+    "node_regression": "values", "node_multilabel_classification": "labels", "sgmp": "points", "gtssl": "trees",
 }
 
 
@@ -65,10 +66,37 @@ def make_data(folder):
     call("windows", folder / "frames", "--out", folder / "windows")
     call("simulate", "graph", "--out", folder / "graph", "--nodes", 3000, "--features", 8, "--classes", 4, "--seed", 1)
     call("split-edges", folder / "graph", "--out", folder / "links", "--seed", 1)
+    write_targets(folder / "targets")
+    for name in ("values", "labels"):
+        made = folder / "targets"
+        splits = [word for split in ("train", "valid", "test") for word in (f"--{split}", made / f"{split}.txt")]
+        call("ingest", "graph", "--edges", made / "edges.txt", "--features", made / "x.txt", "--targets", made / f"{name}.npy",
+             *splits, "--ids", "dense", "--out", folder / name)
     write_points(folder / "points.csv", folder / "labels.txt")
     call("ingest", "points", folder / "points.csv", "--labels", folder / "labels.txt", "--knn", 4, "--out", folder / "points")
     write_trees(folder / "swc", folder / "trees.tsv")
     call("ingest", "swc", folder / "swc", "--labels", folder / "trees.tsv", "--out", folder / "trees")
+
+
+def write_targets(folder):
+    """2,000 nodes with four edges each, three features, two numbers and three labels, in numbers that f32 holds."""
+    folder.mkdir()
+    nodes = range(2000)
+    x = [(node * 7 % 61 / 8, node * 11 % 37 / 4, node % 5) for node in nodes]
+    edges = [(node, (node * step + 1) % len(nodes)) for node in nodes for step in (1, 3, 7, 13)]
+    (folder / "edges.txt").write_text("".join(f"{source} {target}\n" for source, target in edges))
+    (folder / "x.txt").write_text("".join("{} {} {}\n".format(*row) for row in x))
+    write_array(folder / "values.npy", [(a + 2 * b, b - c) for a, b, c in x])
+    write_array(folder / "labels.npy", [(a > 4, b > 4, c > 2) for a, b, c in x])
+    for first, split in enumerate(("train", "valid", "test")):
+        (folder / f"{split}.txt").write_text("".join(f"{node}\n" for node in nodes[first::3]))
+
+
+def write_array(path, rows):
+    """Writes rows as a .npy file of f32."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}".ljust(117) + "\n"
+    values = struct.pack(f"<{len(rows) * len(rows[0])}f", *(value for row in rows for value in row))
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + values)
 
 
 def write_trees(folder, labels):

@@ -15,7 +15,8 @@ if(failed OR NOT EXISTS ${arrow_library} OR NOT EXISTS ${parquet_library})
 endif()
 message(STATUS "pyarrow ${PLIMSOLL_ARROW_MAJOR}: ${arrow_dir}")
 
-add_library(plimsoll_arrow SHARED src/arrow_plugin/arrow_plugin.cc)
+add_library(plimsoll_arrow SHARED src/arrow_plugin/arrow_plugin.cc src/arrow_plugin/csv_batches.cc src/arrow_plugin/csv_rows.cc
+            src/arrow_plugin/csv_types.cc)
 target_include_directories(plimsoll_arrow PRIVATE src)
 target_include_directories(plimsoll_arrow SYSTEM PRIVATE ${arrow_dir}/include)
 target_link_libraries(plimsoll_arrow PRIVATE ${arrow_library} ${parquet_library} plimsoll_warnings)

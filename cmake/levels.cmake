@@ -1,4 +1,4 @@
-# Kernels that are compiled once a level (src/kernels/levels.h). They add and multiply in one instruction where the
+# Kernels that are compiled once a level (src/kernels/levels.h): NAME/NAME_cpu.h. They add and multiply in one instruction where the
 # processor can: the same everywhere within a level.
 # Vectors wider than the processor's never leave a function here, so that their ABI does not matter.
 set(level_portable -ffp-contract=fast -Wno-psabi)
@@ -8,7 +8,10 @@ set(level_avx512 -ffp-contract=fast -Wno-psabi -Wno-maybe-uninitialized -mavx512
 set(vector_bytes_portable 16)
 set(vector_bytes_avx2 32)
 set(vector_bytes_avx512 64)
-foreach(kernel aggregate dropout gat gatv2 logit_losses path_message product segment)
+file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*/*_cpu.h)
+list(TRANSFORM kernels REPLACE "^.*/(.*)_cpu.h$" "\\1")
+list(REMOVE_ITEM kernels attention)  # What gat and gatv2 share.
+foreach(kernel IN LISTS kernels)
   foreach(level portable avx2 avx512)
     set(source ${PROJECT_BINARY_DIR}/kernels/${kernel}_${level}.cc)
     file(CONFIGURE OUTPUT ${source} CONTENT "#include \"kernels/${kernel}/${kernel}_cpu.h\"\n")

@@ -2,6 +2,9 @@
 
 file(GLOB recipes CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/recipes ${PROJECT_SOURCE_DIR}/recipes/*.yaml)
 list(TRANSFORM recipes REPLACE "\\.yaml$" "")
+if(NOT PLIMSOLL_CAN)
+  list(FILTER recipes EXCLUDE REGEX "^(gat|kdgat.*|transfer)$")
+endif()
 list(SORT recipes)
 set(RECIPES "")
 foreach(name IN LISTS recipes)

@@ -1,10 +1,11 @@
-#include "config/recipe.h"
+#include "can/recipe/can_sections.h"
 
 #include "fuzz/property.h"
 
 // Lines that begin with "-O " are overrides, all others the recipe.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
+  [[maybe_unused]] static const bool registered = (register_can_recipe(), true);
   std::string yaml;
   std::vector<std::string> overrides;
   for (std::string_view text = text_of(data, size); !text.empty();) {

@@ -1,4 +1,4 @@
-"""Plimsoll: graph neural networks inside a stated memory budget.
+"""Plimsoll: graph neural networks within a memory budget.
 
 The package opens and makes data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and exchanges them with
 PyTorch Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy. It imports torch and PyTorch
@@ -6,7 +6,7 @@ Geometric only for calls that need them, and loads each of its own modules on fi
 command line. docs/python/ has one page per task.
 """
 
-TYPE_CHECKING = False  # Importing typing would take most of the package's import time.
+TYPE_CHECKING = False  # Importing typing would account for most of the package's import time.
 if TYPE_CHECKING:
     from typing import Any
 

@@ -56,7 +56,9 @@ from plimsoll.loaders.clusters import ClusterData as ClusterData
 from plimsoll.loaders.clusters import ClusterLoader as ClusterLoader
 from plimsoll.loaders.data_loader import DataLoader as DataLoader
 from plimsoll.loaders.dynamic_batches import DynamicBatchSampler as DynamicBatchSampler
+from plimsoll.loaders.hgt import HGTLoader as HGTLoader
 from plimsoll.loaders.links import LinkNeighborLoader as LinkNeighborLoader
 from plimsoll.loaders.neighbours import NeighborLoader as NeighborLoader
 from plimsoll.loaders.random_walks import RandomWalkLoader as RandomWalkLoader
 from plimsoll.loaders.random_walks import walks as walks
+from plimsoll.loaders.typed_neighbours import TypedNeighborLoader as TypedNeighborLoader

@@ -31,7 +31,7 @@ def choose_trainer() -> None:
         os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
         torch = find_spec("torch")
         if torch is not None and torch.origin is not None:
-            # torch may be installed in another site-packages folder than plimsoll.
+            # torch may be in a different site-packages folder from plimsoll.
             libraries = [str(Path(torch.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
             os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
 

@@ -124,6 +124,50 @@ class Neighbours:
     def next(self, stream: BatchStream, numpy: bool = False) -> dict[str, Tensor]: ...
     def row_counters(self) -> dict[str, Any]: ...
 
+class TypedColumns:
+    def __init__(self) -> None: ...
+    def add_nodes(self, nodes: int, time: NDArray[np.int64] | None) -> None: ...
+    def add_edges(
+        self,
+        source: int,
+        target: int,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.uint32],
+        weights: NDArray[np.float32] | None,
+        time_of: str,
+        time: NDArray[np.int64] | None,
+    ) -> None: ...
+
+class TypedOptions:
+    fan_outs: list[list[int]]
+    replace: bool
+    weighted: bool
+    disjoint: bool
+    before: bool
+    window: int | None
+    def set_strategy(self, name: str) -> None: ...
+
+class TypedLoading:
+    sampling: TypedOptions
+    batching: SeedBatching
+    seed_type: int
+    def set_seeds(self, nodes: NDArray[np.int64]) -> None: ...
+    def set_times(self, times: NDArray[np.int64]) -> None: ...
+
+class TypedNeighbours:
+    live_bytes: int
+    def __init__(self, columns: TypedColumns, loading: TypedLoading) -> None: ...
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> BatchStream: ...
+    def steps(self, epoch: int, rank: int, ranks: int) -> int: ...
+    def next(self, stream: BatchStream, numpy: bool = False) -> dict[str, Tensor]: ...
+    def sample(
+        self, seeds: list[tuple[int, NDArray[np.int64], NDArray[np.int64] | None]], epoch: int
+    ) -> dict[str, Tensor]: ...
+
+def hgt_sample(
+    columns: TypedColumns, counts: list[list[int]], type: int, seeds: NDArray[np.int64], seed: int
+) -> dict[str, Tensor]: ...
+
 class Walker:
     def __init__(self, mapping: Mapping, length: int, walks_per_node: int, p: float, q: float, seed: int) -> None: ...
     def walk(self, starts: NDArray[np.int64], epoch: int) -> NDArray[np.int64]: ...
@@ -206,7 +250,7 @@ class EdgeListOptions:
     layout: str
 
 class NodeTableOptions:
-    table: str  # a path or "", as are feature_array and label_array
+    table: str  # a path or "", like feature_array and label_array
     header: bool | None
     missing: float | None
     feature_layout: tuple[str, list[int]]

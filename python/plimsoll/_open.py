@@ -18,14 +18,14 @@ from plimsoll.errors import InputError
 def open(path: PathLike) -> Frames | GraphSet | Graph | TypedGraph | Predictions | Attention:
     """Opens a data set for reading and returns an object of the class for its kind.
 
-    Columns are memory-mapped, so opening takes milliseconds and no memory for them. Errors: `InputError`.
+    Columns are memory-mapped, so opening takes milliseconds and allocates no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
     for known in (Frames, GraphSet, Graph, TypedGraph, Predictions, Attention):
         if known._kind == kind:
             return known(path)
     raise InputError(
-        f"{path}: is a data set of the unknown kind {kind!r}, expected frames, graph_set, graph, predictions or attention"
+        f"{path}: is a data set of unknown kind {kind!r}, expected frames, graph_set, graph, predictions or attention"
     )
 
 

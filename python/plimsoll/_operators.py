@@ -30,7 +30,8 @@ def folder_of(torch_version: str) -> Path:
         built = f"for torch {', '.join(versions())}" if versions() else "without torch"
         other = f'Install another torch (pip install "torch=={versions()[-1]}.*"), or build' if versions() else "Build"
         raise MissingPackage(
-            f"torch {torch_version}, but plimsoll was built {built}. What needs no torch works: the command line but for "
+            f"torch {torch_version}, but plimsoll was built {built}. Everything that needs no torch works: the command line "
+            "except for "
             f"training, data sets and detection. {other} plimsoll from source with this one: "
             "pip install --force-reinstall --no-deps --no-cache-dir --no-binary plimsoll plimsoll"
         )
@@ -53,7 +54,7 @@ def load() -> ModuleType:
     folder = folder_of(torch.__version__)
     files = [folder / f"_torch{suffix}" for suffix in EXTENSION_SUFFIXES if (folder / f"_torch{suffix}").exists()]
     if not files:
-        raise MissingPackage(f"{folder} is of another Python; build plimsoll from source, or take Python 3.11")
+        raise MissingPackage(f"{folder} was built for another Python; build plimsoll from source, or use Python 3.11")
     spec = spec_from_file_location("plimsoll._torch", files[0])
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)

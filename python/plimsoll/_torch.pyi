@@ -4,7 +4,7 @@ from pathlib import Path
 # The peak, its operation, bytes by module at the peak, the number of events, and the timeline's events, modules and bytes.
 Profile = tuple[int, str, list[tuple[str, int]], int, list[int], list[str], list[list[int]]]
 
-# A GPU, or a stand-in for one. Once it is open, all of torch's tensors on it are in one region, within the budget.
+# A GPU, or an emulated one. Once it is open, all of torch's tensors on it are in one region, within the budget.
 class Device:
     torch: str
     budget: int

@@ -1,4 +1,4 @@
-"""Frees what torch keeps of a backward pass that ended with an error."""
+"""Frees the tensors that torch keeps after a backward pass ended with an error."""
 
 from __future__ import annotations
 

@@ -42,11 +42,11 @@ def instance_of(name: str, value: object, kind: type[T]) -> T:
 
 
 def column(name: str, value: object) -> str:
-    """Returns a column, a name or a number from 0, as the builder takes it. Errors: `UsageError`."""
+    """Returns a column, as a name or a number counted from 0, in the builder's form. Errors: `UsageError`."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 0:
-        raise UsageError(f"{name}={value!r}: expected the name of a column, or its number from 0")
+        raise UsageError(f"{name}={value!r}: expected the name of a column, or its number counted from 0")
     return str(int(value))
 
 
@@ -75,13 +75,13 @@ _REMEDIES = {
     "sampler": "choose the graphs and their order: graphs[list(sampler)]",
     "batch_sampler": "batches follow from batch_size, max_nodes, max_edges and max_bytes",
     "collate_fn": "batches are those of PyTorch Geometric; transform= changes them where there is one",
-    "time_attr": "times are not there yet; PyTorch Geometric's loader has them",
-    "input_time": "times are not there yet; PyTorch Geometric's loader has them",
-    "edge_label_time": "times are not there yet; PyTorch Geometric's loader has them",
+    "time_attr": "this data has no times; a graph with types (plimsoll.ingest.tables), a HeteroData or a Data may have some",
+    "input_time": "it goes with time_attr, the attribute with the times of nodes or edges",
+    "edge_label_time": "it goes with time_attr, the attribute with the times of nodes or edges",
     "neighbor_sampler": "graph.sampler(...) is one for PyTorch Geometric's NodeLoader",
-    "transform_sampler_output": "transform= changes batches",
-    "custom_cls": "batches are torch_geometric.data.Data; transform= changes them",
-    "input_id": "input_nodes says which they are",
+    "transform_sampler_output": "use transform= to change batches",
+    "custom_cls": "batches are torch_geometric.data.Data; use transform= to change them",
+    "input_id": "input_nodes selects them",
 }
 
 
@@ -92,7 +92,7 @@ def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
     """
     for name, value in options.items():
         if name in _REMEDIES and value is not None:
-            raise UsageError(f"{name}: is not taken here; {_REMEDIES[name]}")
+            raise UsageError(f"{name}: is not supported; {_REMEDIES[name]}")
         if name not in _HOW and name not in _REMEDIES:
             raise TypeError(f"a loader has no argument {name!r}")
     return {name: value for name, value in options.items() if name in _HOW}
@@ -101,4 +101,4 @@ def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
 def require_other_file(out: Path, source: PathLike) -> None:
     """Checks that an output is not the file that is read. Errors: `Failure`."""
     if out.exists() and Path(source).exists() and out.samefile(source):
-        raise Failure(f"{out} is read, and would be written over; name another file")
+        raise Failure(f"{out} is an input, and would be overwritten; name another file")

@@ -50,12 +50,12 @@ def ingest(
     """
     for name in ("shard", "threads", "progress"):
         if name in options:
-            raise UsageError(f"{name} is settled by plimsoll.dask.ingest")
+            raise UsageError(f"{name} is set by plimsoll.dask.ingest; leave it out")
     if Path(out).exists() and not force:
         return _ingest.can(sources, out, **options)  # This opens the same set, or raises an error that says what to do.
     threads = sum(client.nthreads().values())
     if shards is None and threads == 0:
-        raise UsageError("the cluster has no workers yet; client.wait_for_workers(1) waits for one")
+        raise UsageError("the cluster has no workers yet; call client.wait_for_workers(1) to wait for one")
     count = whole("shards", threads if shards is None else shards, 1)
     folder = Path(out).absolute().parent / f"{hidden_name(Path(out))}shards"
     paths = [folder / f"{number}-of-{count}" for number in range(1, count + 1)] if count > 1 else [Path(out).absolute()]

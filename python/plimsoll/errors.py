@@ -28,7 +28,7 @@ class UsageError(Error, ValueError):
 
 
 class InputError(Error, ValueError):
-    """A file or data set is missing, damaged or of another kind than expected."""
+    """A file or data set is missing, damaged or not of the expected kind."""
 
     exit_code = 3
 
@@ -48,7 +48,7 @@ class BudgetExceeded(Error, MemoryError):
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
         # torch passes on only the text, so the numbers are read from it.
-        if found := re.search(r"\((\d+) bytes\) asked for '(\w+)', (\d+) bytes free", str(self)):
+        if found := re.search(r"\((\d+) bytes\) requested for '(\w+)', (\d+) bytes free", str(self)):
             self.bytes_asked, self.tag, self.bytes_free = int(found[1]), found[2], int(found[3])
 
     def free_frames(self) -> None:

@@ -2,8 +2,8 @@
 
 Arguments that all functions share:
 
-- `budget`: memory the call may use in addition to what the process already holds, in bytes or as text ("64MiB"). By
-  default 256 MiB, or less if the system has less.
+- `budget`: memory that the call may use in addition to what the process already holds, in bytes or as text ("64MiB").
+  By default 256 MiB, or less if the system has less.
 - `threads`: maximum number of threads. By default the number of processors available to the process.
 - `force`: replace an existing output. An output that was made from the same source is opened and left alone.
 - `progress`: called with the work done and the total work, a few times per second.

@@ -36,7 +36,7 @@ class RunJournal:
 
     - `run`: the folder of the run.
     - `stage`, `seed`: name of the stage and seed of the run; the journal is in `run`/seed-SEED/STAGE.
-    - `settings`: what `compare` shows in place of a recipe.
+    - `settings`: values that `compare` shows in place of a recipe.
     - `trackers`: as `run.trackers` in a recipe. A missing package is a `UsageError` before anything is written.
     - `resume`: continue the run in the folder; repeated epochs replace their earlier rows. Without it a folder that
       holds a run is refused.
@@ -64,7 +64,7 @@ class RunJournal:
         self._folder = self.run / f"seed-{whole('seed', seed, 0)}" / stage
         exists = (self.run / "manifest.json").exists()
         if exists and not resume:
-            raise UsageError(f"{run} holds a run already; give another folder, or resume=True to go on with it")
+            raise UsageError(f"{run} already holds a run; give another folder, or resume=True to continue the run")
         self._event = "resume" if exists else "start"
         followers = texts("trackers", trackers)
         os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
@@ -89,7 +89,7 @@ class RunJournal:
         - `total`: graphs of all epochs together.
         - `max_epochs`: number of epochs.
         - `planned_bytes`: planned peak memory of the process in bytes, 0 if there is no plan.
-        - `fields`: further fields, written as they are.
+        - `fields`: further fields, written unchanged.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = self._torch.RunLock(self.run)
@@ -127,8 +127,8 @@ class RunJournal:
         self._last, self._last_done = now, done
 
     def begin_epoch(self) -> None:
-        """Starts measuring the peak and the seconds of an epoch. Without this call they count from the end of the last
-        epoch.
+        """Starts measuring the peak and the seconds of an epoch. Without this call, they count from the end of the
+        previous epoch.
         """
         self._outer_peak = max(self._outer_peak, self._torch.begin_peak())
         self._epoch_start = time.monotonic()

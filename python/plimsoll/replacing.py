@@ -19,7 +19,7 @@ def hidden_name(path: Path) -> str:
 
 @contextmanager
 def failures_of(path: Path) -> Iterator[None]:
-    """Turns errors of the system inside the block into `Failure`."""
+    """Turns system errors inside the block into `Failure`."""
     try:
         yield
     except Error:
@@ -28,12 +28,12 @@ def failures_of(path: Path) -> Iterator[None]:
         reason = error if isinstance(error, OSError) else error.__context__  # torch.save hides the error of its stream.
         if not isinstance(reason, OSError):
             raise
-        raise Failure(f"{path} cannot be written: {reason}; make room or name another output") from error
+        raise Failure(f"{path} cannot be written: {reason}; make room, or name another output") from error
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Gives a temporary path next to `path`, which replaces `path` when the block ends.
+    """Yields a temporary path next to `path`, which replaces `path` when the block ends.
 
     If the block fails, `path` stays as it was. Errors: `Failure`, also for errors of the system in the block.
     """
@@ -49,7 +49,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Gives an empty folder, which replaces `path` when the block ends.
+    """Yields an empty folder, which replaces `path` when the block ends.
 
     If the block fails, `path` stays as it was. Errors: `Failure`.
     """

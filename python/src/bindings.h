@@ -11,6 +11,7 @@ void translate_errors();
 void bind_data_sets(nb::module_& module);
 void bind_loading(nb::module_& module);
 void bind_neighbours(nb::module_& module);
+void bind_typed_neighbours(nb::module_& module);
 void bind_partitions(nb::module_& module);
 void bind_walks(nb::module_& module);
 void bind_making(nb::module_& module);

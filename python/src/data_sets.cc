@@ -157,7 +157,7 @@ class BudgetedWriter {
     abandon();
   }
 
-  /// Removes what is not published.
+  /// Removes an output that was not published.
   void abandon() {
     writer_.reset();
     budget_.reset();
@@ -172,7 +172,7 @@ class BudgetedWriter {
 
 void bind_data_sets(nb::module_& module) {
   using namespace nb::literals;
-  // The kind "graph" is two classes of the package.
+  // Two classes of the package share the kind "graph".
   module.def("kind_of", [](const std::filesystem::path& folder) {
     const Json manifest = read_manifest(folder);
     return has_node_types(manifest) ? std::string("typed_graph") : manifest.value("kind", "");

@@ -19,7 +19,7 @@ namespace {
 template <typename T, int kAxes>
 using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
 
-/// A StreamDetector that takes batches of frames and returns all results that need no more frames.
+/// A StreamDetector that accepts batches of frames and returns all results that need no further frames.
 class Detector {
  public:
   Detector(const std::filesystem::path& model, const std::string& window, const std::string& stride,
@@ -41,12 +41,12 @@ class Detector {
     const size_t count = time_ns.size();
     for (const size_t other :
          {can_id.size(), length.size(), data.shape(0), label.size(), channel ? channel->size() : count})
-      if (other != count) throw UsageError("columns of frames differ in length; expected one row a frame");
+      if (other != count) throw UsageError("columns of frames differ in length; expected one row per frame");
     const nb::gil_scoped_release unlocked;
     const MutexLock lock(mutex_);
     if (static_cast<int64_t>(data.shape(1)) != facts_.width)
       throw UsageError("data has " + std::to_string(data.shape(1)) +
-                       " bytes a frame, the recording began with " + std::to_string(facts_.width));
+                       " bytes per frame, but the recording started with " + std::to_string(facts_.width));
     FrameSpans frames{.time_ns = {time_ns.data(), count},
                       .can_id = {can_id.data(), count},
                       .length = {length.data(), count},

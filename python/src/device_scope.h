@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// A GPU that holds torch's tensors of this process, or its stand-in.
+/// A GPU that holds this process's torch tensors, or an emulated one.
 class PythonDevice {
  public:
   static constexpr AllocationSizes kRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
@@ -16,14 +16,14 @@ class PythonDevice {
   explicit PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total);
 
   TrainingDevice& device() const { return *device_; }
-  /// The bytes that a budget may be a share of.
+  /// The number of bytes of which a budget may be a share.
   int64_t total() const { return total_; }
-  /// While it lives, records what this thread's tensors take of the device; on the stand-in these are the
-  /// tensors that it makes on the CPU.
+  /// While it exists, records the device memory of this thread's tensors; on an emulated device, these are
+  /// the tensors that it makes on the CPU.
   std::unique_ptr<DeviceRangeScope> scope(TapeRecorder* recorder = nullptr) const;
 
  private:
-  // Never destroyed: tensors may outlive everything that Python knows about it.
+  // Never destroyed, because tensors may outlive all Python objects that refer to it.
   TrainingDevice* const device_;
   const int64_t total_;
 };

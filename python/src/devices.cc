@@ -31,13 +31,13 @@ std::unique_ptr<DeviceRangeScope> PythonDevice::scope(TapeRecorder* recorder) co
 
 namespace {
 
-// One of torch's own threads runs backward passes besides the caller's thread.
+// Number of threads: the caller's, and one of torch's own, which runs backward passes.
 constexpr int kThreads = 2;
-// Enough to open any GPU. The budget is taken afterwards, so that after too small a budget the GPU can be
-// opened again.
+// Enough to open any GPU. The budget is applied afterwards, so that the GPU can be opened again if the budget
+// was too small.
 constexpr int64_t kToOpen = kGiB;
 
-/// Keeps the settings of torch's user, which opening a GPU changes.
+/// Restores the user's settings of torch, which opening a GPU changes.
 class KeepSettings {
  public:
   KeepSettings() = default;
@@ -88,15 +88,16 @@ void require_empty(const PythonDevice& device, const char* refusal) {
   if (!device.device().torch().is_cpu()) clear_cublas_workspaces();
   const int64_t held = device.device().tensors().in_use();
   if (held > 0)
-    throw UsageError(fmt::format(
-        "{} while tensors hold {} there; delete them, and what keeps them, or move them to the CPU", refusal,
-        format_bytes(held)));
+    throw UsageError(
+        fmt::format("{} while tensors hold {} on the device; delete them and everything that references "
+                    "them, or move them to the CPU",
+                    refusal, format_bytes(held)));
 }
 
 void resize(PythonDevice& device, const std::string& text) {
   const int64_t bytes = device_budget(text, device.total());
   if (bytes == device.device().budget()) return;
-  require_empty(device, "the device budget cannot become another one");
+  require_empty(device, "the device budget cannot be changed");
   device.device().resize(bytes);
 }
 
@@ -105,7 +106,7 @@ std::optional<int64_t> held(const PythonDevice& device) {
   return reading ? std::optional(reading->held) : std::nullopt;
 }
 
-// Nested scopes that assign a thread's tensors to the stand-in.
+// Nested scopes that assign a thread's tensors to the emulated device.
 thread_local std::vector<std::unique_ptr<DeviceRangeScope>> scopes;
 
 }  // namespace

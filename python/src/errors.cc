@@ -26,7 +26,7 @@ std::string in_python(std::string text) {
   return text;
 }
 
-// A path in the text may be any bytes: those that are not UTF-8 become U+FFFD.
+// A path in the text may contain any bytes; those that are not UTF-8 become U+FFFD.
 nb::object python_text(const std::string& text) {
   return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
@@ -55,7 +55,8 @@ void translate(const std::exception_ptr& pointer, void*) {
   } catch (const Error& error) {
     raise(error.exit_code() == 4 ? "BudgetExceeded" : "Failure", error.what());
   } catch (const std::bad_alloc&) {
-    raise("BudgetExceeded", "the system refused memory below the budget; give a smaller budget");
+    raise("BudgetExceeded",
+          "the system refused memory although the budget was not used up; give a smaller budget");
   } catch (const std::system_error& error) {  // Raised for threads and files.
     raise("Failure", error.what());
   }

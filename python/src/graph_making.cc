@@ -29,9 +29,9 @@
 namespace plimsoll {
 namespace {
 
-// Work of the verbs that make one giant graph, with their default budgets.
+// The work of verbs that make one giant graph, with their default budgets.
 
-// Returns notes about input that is read in a way that its owner may not expect.
+// Returns notes about input that is read in a way that users may not expect.
 std::vector<std::string> make_graph(const GraphIngestOptions& options, const std::string& budget,
                                     const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
@@ -65,7 +65,7 @@ auto span_of(const Array& array) {
   return std::span(array->data(), array->size());
 }
 
-/// Columns of one graph, whole and in the order of the data set; those that are absent are None.
+/// Columns of one graph, complete and in the order of the data set; absent ones are None.
 struct GraphArrays {
   Array<int64_t> row_ends;  ///< [V] indptr without its first 0.
   Array<uint32_t> indices;
@@ -124,7 +124,7 @@ void bind_graph_options(nb::module_& module) {
           },
           [](NodeTableOptions& self, std::pair<std::string, std::vector<int64_t>> layout) {
             if (layout.first.empty() != layout.second.empty())
-              throw UsageError("dtype and shape describe a file of features together; give both");
+              throw UsageError("dtype and shape describe a raw file of features together; give both");
             self.feature_layout = {std::move(layout.first), std::move(layout.second)};
           })
       .def_rw("id", &NodeTableOptions::id)

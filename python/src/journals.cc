@@ -24,7 +24,7 @@ Json by_tag(BytesOfTag bytes) {
   return tags;
 }
 
-// Memory of the process and of the ledger, as JSON; peaks are those since begin_peak().
+// Memory of the process and of the ledger, as JSON; peaks are counted since begin_peak().
 std::string memory_now() {
   const ProcessMemory process = process_memory();
   const auto group = cgroup_memory();

@@ -25,7 +25,7 @@ namespace {
 
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// State that the epochs of one loader share.
+/// State that all epochs of one loader share.
 class Batches {
  public:
   Batches(const Mapping& mapping, const Indices& graphs, const std::vector<std::string>& left_out,
@@ -64,12 +64,12 @@ class Batches {
   std::shared_ptr<BatchMemory> memory_;
 };
 
-/// Any graphs of the set as tensors by name.
+/// Returns any graphs of the set as tensors by name.
 nb::dict batch_of(const Batches& batches, const Indices& graphs) {
   return tensors_of(batches.collated(std::span(graphs.data(), graphs.size())), batches.fields());
 }
 
-/// Identifies a data set, and the graphs or nodes chosen from it.
+/// Identifies a data set and the graphs or nodes selected from it.
 std::string identity(const Mapping& mapping, const Indices& chosen) {
   Hasher hasher;
   const std::string set = mapping.view().identity().dump();

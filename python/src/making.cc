@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-// Work of the verbs that make data sets, with their default budgets.
+// The work of verbs that make data sets, with their default budgets.
 
 void make_frames(const IngestOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);

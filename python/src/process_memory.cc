@@ -26,7 +26,7 @@ namespace {
 class BlockMemory {
  public:
   void begin() {
-    if (scope_ != nullptr) throw UsageError("a block is in this memory already");
+    if (scope_ != nullptr) throw UsageError("this memory already holds a block");
     range_ = slab_.take_all();
     scope_ = std::make_unique<RangeScope>(range_);
   }
@@ -66,11 +66,11 @@ void bind_memory(nb::module_& module) {
       .def(nb::init<>())
       .def("begin", &BlockRandom::begin)
       .def("end", &BlockRandom::end);
-  module.def("tensor_bytes", &heap_bytes);
+  module.def("tensor_bytes", &tensor_heap_bytes);
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
   module.def("slack", &ProcessBudget::slack);
-  // Excludes freed memory that is kept: a budget starts without it.
+  // Excludes freed memory that is kept, because a budget starts without it.
   module.def("anonymous", [] { return process_memory().anonymous - Ledger::process().spare(); });
   module.def("outside", &ProcessBudget::outside_ledger, nb::call_guard<nb::gil_scoped_release>());
   module.def("give_back_freed_memory", [] {

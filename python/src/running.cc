@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/json_text.h"
+#include "can/detector/evaluation_options.h"
 #include "cluster/process_group.h"
 #include "config/known_recipes.h"
 #include "engine/plan/warm_up.h"
@@ -37,7 +38,7 @@ class OwnThreads {
   const int before_;
 };
 
-// The model is given by its path in the run, because the name of the run need not be UTF-8.
+// The model's path is relative to the run, because the name of the run may not be UTF-8.
 Json report_of_run(const TrainedRun& trained, const fs::path& run) {
   const fs::path model = trained.file.empty() ? trained.file : trained.file.lexically_relative(run);
   Json report = {{"model", model.string()},
@@ -55,14 +56,14 @@ Json report_of_run(const TrainedRun& trained, const fs::path& run) {
   return report;
 }
 
-// `group` names the process group of the ranks that share a call; empty: there are none, and the result is
-// null.
+// `group` names the process group of the ranks that share a call; empty: there is only this process, and the
+// result is null.
 std::unique_ptr<Exchange> join(const std::string& group, const std::string& remedy) {
   if (group.empty()) return nullptr;
   return join_process_group(group, [remedy] { return "a rank has ended or does not answer" + remedy; });
 }
 
-// Reports progress to Python. When that throws, the run ends as by a signal, with a checkpoint.
+// Reports progress to Python. If that throws, the run ends with a checkpoint, as after a signal.
 class PythonObserver final : public RunObserver {
  public:
   explicit PythonObserver(const Progress& note) : note_(note) {}
@@ -97,7 +98,7 @@ std::string train(RunRequest request, const nb::object& progress, const std::str
   return json_text(report);
 }
 
-// The smallest budget for a run that was refused before it began. Finding out may use all memory of the
+// The smallest budget for a run that was refused before it started. Finding it may use all memory of the
 // machine, but no more, even if the process has no budget.
 int64_t smallest_budget(const RunRequest& request) {
   const BudgetCaps::Lifted lifted;
@@ -165,6 +166,16 @@ void bind_run_request(nb::module_& module) {
       .def_rw("allow_other_rounding", &RunRequest::allow_other_rounding);
 }
 
+// Changes the options that detectors have.
+template <typename Change>
+void change_options(EvaluateRequest& request, const Change& change) {
+  auto options = std::make_shared<DetectorEvaluationOptions>();
+  if (const auto* const given = dynamic_cast<const DetectorEvaluationOptions*>(request.asked.of_task.get()))
+    *options = *given;
+  change(*options);
+  request.asked.of_task = std::move(options);
+}
+
 void bind_evaluate_request(nb::module_& module) {
   nb::class_<EvaluateRequest>(module, "EvaluateRequest")
       .def("__init__",
@@ -172,14 +183,22 @@ void bind_evaluate_request(nb::module_& module) {
              new (request) EvaluateRequest{.asked = {.folder = {run}, .recipe = {}, .data = data}};
            })
       .def("set_split", [](EvaluateRequest& request, const std::string& name) { request.asked.split = name; })
-      .def("set_scores", [](EvaluateRequest& request, const fs::path& file) { request.asked.scores = file; })
+      .def("set_scores",
+           [](EvaluateRequest& request, const fs::path& file) {
+             change_options(request, [&](DetectorEvaluationOptions& options) { options.scores = file; });
+           })
       .def("set_attention",
-           [](EvaluateRequest& request, const fs::path& folder) { request.asked.attention = folder; })
+           [](EvaluateRequest& request, const fs::path& folder) {
+             change_options(request, [&](DetectorEvaluationOptions& options) { options.attention = folder; });
+           })
       .def("set_calibrate",
-           [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
+           [](EvaluateRequest& request, int64_t windows) {
+             change_options(request,
+                            [&](DetectorEvaluationOptions& options) { options.calibrate = windows; });
+           })
       .def("set_threads",
            [](EvaluateRequest& request, int threads) { request.asked.memory.threads = threads; })
-      // Refusals are not explained: the cap of the ledger is that of the process's budget.
+      // Refusals are not explained, because the process's budget sets the cap of the ledger.
       .def("set_budget", [](EvaluateRequest& request, int64_t, int64_t outside) {
         request.asked.memory.outside_ledger = outside;
       });

@@ -29,7 +29,7 @@ Profile profile_of(const Tape& tape, const std::vector<int64_t>& bytes) {
           profile.at,   profile.modules,   profile.series};
 }
 
-// Gives each tensor its own place, because none is planned.
+// Gives each tensor its own memory, because none is planned.
 nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
   std::vector<int64_t> places;
   int64_t end = 0;
@@ -49,7 +49,7 @@ thread_local std::vector<std::unique_ptr<ModuleScope>> modules;
 class Recording {
  public:
   void begin(const PythonDevice* device) {
-    if (TapeScope::current() != nullptr) throw UsageError("a tape is being recorded on this thread already");
+    if (TapeScope::current() != nullptr) throw UsageError("this thread is already recording a tape");
     recorder_.emplace();
     names_ = std::make_unique<NameOperations>();
     on_device_ = device != nullptr;
@@ -59,7 +59,7 @@ class Recording {
       scope_ = std::make_unique<TapeScope>(*recorder_);
   }
 
-  /// Sizes become those that the ledger records, or for a device those that allocations take of its region.
+  /// Sizes are those that the ledger records, or, for a device, the bytes that allocations use in its region.
   void end() {
     device_scope_.reset();
     scope_.reset();
@@ -70,13 +70,13 @@ class Recording {
       if (on_device_)
         piece.bytes = piece.room;
       else if (piece.bytes > 0)
-        piece.bytes += piece.pieces * heap_bytes(1) - piece.pieces;
+        piece.bytes += piece.pieces * tensor_heap_bytes(1) - piece.pieces;
     }
   }
 
   const Tape& tape() const { return tape_; }
   AllocationSizes rooms() const { return on_device_ ? PythonDevice::kRooms : AllocationSizes(); }
-  /// Bytes of a BlockMemory that holds all tensors.
+  /// Bytes that a BlockMemory for all tensors needs.
   int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
     const Tape::Peak peak = tape_.peak();
@@ -121,14 +121,14 @@ class Model {
                recordings.empty() ? AllocationSizes() : recordings.front()->rooms()) {}
 
   /// Bytes at the peak, and the operation in which it occurs. If the tapes are not one sequence: the bytes
-  /// that were enough so far, and no operation.
+  /// that have been enough so far, and no operation.
   std::pair<int64_t, std::string> peak(const Terms& terms) const {
     if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);
     return {peak.bytes,
             peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
   }
-  /// Bytes of a range that holds all tensors.
+  /// Bytes that a range for all tensors needs.
   int64_t packed(const Terms& terms) const {
     if (!model_.same_sequence()) return model_.envelope(terms);
     Tape tape = model_.tape();

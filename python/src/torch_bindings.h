@@ -8,7 +8,7 @@ namespace plimsoll {
 
 namespace nb = nanobind;
 
-/// Makes a tensor that the ledger refuses plimsoll.BudgetExceeded in Python, wherever in torch it was
+/// Turns a tensor that the ledger refuses into plimsoll.BudgetExceeded in Python, wherever in torch it was
 /// requested.
 void surface_refusals();
 /// Throws the equivalent for a tensor that a device has no free space for; returns in a thread unknown to

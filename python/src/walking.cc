@@ -14,7 +14,7 @@ namespace {
 
 using Nodes = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Walks through one graph. Threads that call it take turns.
+/// Makes walks through one graph. Threads that call it take turns.
 class Walker {
  public:
   Walker(const Mapping& mapping, int64_t length, int64_t walks_per_node, double p, double q, uint64_t seed)

@@ -20,7 +20,7 @@ class Watched {
   explicit Watched(const std::function<void(const Progress&)>& work)
       : thread_([this, &work] { run(work); }) {}
 
-  /// Waits for a while; returns whether the work has ended.
+  /// Waits for a short time; returns whether the work has ended.
   bool wait() {
     const nb::gil_scoped_release release;
     const MutexLock lock(mutex_);

@@ -9,7 +9,8 @@
 
 namespace plimsoll {
 
-/// Adds a property that Python reads and sets as the word of an enum. Errors of setting: parse_word().
+/// Adds a property that Python reads and sets as the name of an enum's value. Errors when setting: those of
+/// parse_word().
 template <typename Owner, Worded Enum>
 void def_word(nanobind::class_<Owner>& owner, const char* name, Enum Owner::*member) {
   owner.def_prop_rw(

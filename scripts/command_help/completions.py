@@ -1,4 +1,6 @@
-"""Completions for bash, zsh and fish from the help texts of `plimsoll`: verbs, options, fixed words, and files."""
+"""Makes completions for bash, zsh and fish from the help texts of `plimsoll`: verbs, options, fixed values, and
+files.
+"""
 
 import re
 
@@ -13,7 +15,7 @@ def takes_path(option):
 
 
 def first_words(verb):
-    """Fixed words of the first positional, such as `kdgat` of `import kdgat`."""
+    """Fixed values of the first positional, such as `kdgat` in `import kdgat`."""
     return verb.positionals[0].words if verb.positionals else []
 
 

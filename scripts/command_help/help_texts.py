@@ -1,4 +1,6 @@
-"""Verbs and options of `plimsoll`, read from its help texts: those of CLI11, and those of argparse for verbs of Python."""
+"""Reads verbs and options of `plimsoll` from its help texts: those of CLI11, and those of argparse for verbs in
+Python.
+"""
 
 import itertools
 import os
@@ -11,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 NUMBERS = {"INT": "N", "UINT": "N", "FLOAT": "X"}
-SHORT = 24  # characters of fixed words that are shown in place of a value's name
+SHORT = 24  # maximum characters of fixed values that are shown in place of a value's name
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Option:
     required: bool = False
     needs: list[str] = field(default_factory=list)
     excludes: list[str] = field(default_factory=list)
-    group: str = ""  # what a table of its own is about
+    group: str = ""  # title of a separate table for this option
 
     @property
     def name(self):
@@ -42,7 +44,7 @@ class Option:
         return name + "..." * self.many if name else ""
 
     def details(self):
-        """What the help says beside the description, as phrases."""
+        """The details that the help has in addition to the description, as phrases."""
         limits = re.sub(r"^\w+ in \[(.*) - (.*)\]$", r"\1 to \2", self.limits)
         unsaid = len("|".join(self.words)) > SHORT and not all(word in self.text for word in self.words)
         yield from filter(None, [
@@ -75,13 +77,13 @@ class Verb:
 
 
 def argument_name(option):
-    """How a positional is shown: a fixed word as itself, names in capitals, in brackets where it may be left out."""
+    """How a positional is shown: a fixed value as itself, a name in capitals, in brackets if it is optional."""
     name = option.words[0] if len(option.words) == 1 else option.name.upper() + "..." * option.many
     return name if option.required else f"[{name}]"
 
 
 def ask(words):
-    """The help of a verb. Python's is not wrapped at any width."""
+    """The help of a verb. The help of Python verbs is not wrapped."""
     python_path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "COLUMNS": "1000", "PLIMSOLL_PYTHON": sys.executable, "PYTHONPATH": python_path}
     done = subprocess.run([PROGRAM, *words.split(), "--help"], capture_output=True, text=True, env=environment)
@@ -91,7 +93,7 @@ def ask(words):
 
 
 def entries(text):
-    """Section, group, name with what follows it, and description of each entry of a help text."""
+    """Section, group, name with its details, and description of each entry of a help text."""
     section, group, lines = "", "", text.splitlines()
     for i, line in enumerate(lines):
         if re.fullmatch(r"\[Option Group: .*\]", line):
@@ -110,7 +112,7 @@ def is_continuation(line):
 
 
 def split_entry(line, more):
-    """The name and the description of an entry; `more` is on the lines after it."""
+    """The name and the description of an entry; `more` is the lines after it."""
     if parts := re.fullmatch(r"(.*?)  +(.*)", line):
         return parts[1], f"{parts[2]} {more}".strip()
     # A name of 27 characters has one blank after it; a longer one has its description below.
@@ -130,7 +132,7 @@ def option_of_cli11(name, text):
 
 
 def option_of_argparse(name, text, usage):
-    """An option of a verb of Python; `usage` has those that may be left out in brackets."""
+    """An option of a Python verb; `usage` has optional ones in brackets."""
     names, value = re.fullmatch(r"((?:-[\w-]+,?)+|[^\s{]*) ?(.*)", name).groups()
     words = value[1:-1].split(",") if value.startswith("{") else []
     first = names.split(",")[0] or value
@@ -138,7 +140,7 @@ def option_of_argparse(name, text, usage):
 
 
 def read_verb(words):
-    """A verb, and all verbs below it, as their help says it."""
+    """A verb and all verbs below it, according to their help."""
     text = ask(words)
     is_python = text.startswith("usage:")
     about = "" if is_python else text.partition("\n")[0]

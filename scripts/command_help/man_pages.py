@@ -7,7 +7,7 @@ from command_help.help_texts import PROGRAM, all_verbs, argument_name
 
 
 def troff(text):
-    """Text without what troff would take for a request, an escape or a typographic sign."""
+    """Text with everything escaped that troff would read as a request, an escape or a typographic sign."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return re.sub(r"^\.", r"\\&.", escaped)
 

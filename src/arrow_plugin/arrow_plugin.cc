@@ -1,4 +1,6 @@
-// The only source that includes Arrow. It is the shared library lib/libplimsoll_arrow.so.
+// The functions of the shared library lib/libplimsoll_arrow.so.
+
+#include "io/arrow_plugin.h"
 
 #include <arrow/buffer.h>
 #include <arrow/c/bridge.h>
@@ -17,12 +19,15 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "io/arrow_plugin.h"
+#include "arrow_plugin/csv_batches.h"
 
 namespace {
 
 constexpr int64_t kStreamBuffer = 64 << 10;  // Bytes read ahead of each column.
+constexpr const char* kEncrypted =
+    "is encrypted Parquet, whose keys plimsoll does not take; write it without encryption";
 
 // Enters every buffer of Arrow in the ledger of the program. It lives as long as the process, as buffers may
 // outlive their reader.
@@ -134,6 +139,8 @@ arrow::Result<Batches> open_parquet(const Source& source, arrow::MemoryPool* poo
   reading.set_batch_size(rows);
   parquet::arrow::FileReaderBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Open(source, properties));
+  if (builder.raw_reader()->metadata()->is_encryption_algorithm_set())
+    return arrow::Status::Invalid(kEncrypted);
   std::unique_ptr<parquet::arrow::FileReader> file;
   ARROW_RETURN_NOT_OK(builder.memory_pool(pool)->properties(reading)->Build(&file));
   auto batches = std::make_shared<ParquetBatches>(std::move(file));
@@ -159,12 +166,15 @@ arrow::Status open(const char* path, arrow::MemoryPool* pool, int64_t rows, Arro
   const std::string_view magic(reinterpret_cast<const char*>(begin->data()),
                                static_cast<size_t>(begin->size()));
   Batches batches;
-  if (magic.starts_with("PAR1") || magic.starts_with("PARE")) {
+  if (magic.starts_with("PARE")) return arrow::Status::Invalid(kEncrypted);
+  if (magic.starts_with("PAR1")) {
     ARROW_ASSIGN_OR_RAISE(batches, open_parquet(source, pool, rows));
   } else if (magic == "ARROW1" || magic.starts_with("\xff\xff\xff\xff")) {
     ARROW_ASSIGN_OR_RAISE(batches, open_ipc(source, pool, magic == "ARROW1"));
   } else {
-    return arrow::Status::Invalid("starts with neither PAR1 nor ARROW1, expected Parquet or Arrow IPC");
+    return arrow::Status::Invalid(
+        "starts with neither PAR1 nor ARROW1, expected Parquet or Arrow IPC; a name of CSV ends in .csv or "
+        ".csv.gz");
   }
   return arrow::ExportRecordBatchReader(std::move(batches), stream);
 }
@@ -176,19 +186,36 @@ int say(const std::string& text, int code, char* error, int64_t error_bytes) {
   return code;
 }
 
-}  // namespace
-
-extern "C" __attribute__((visibility("default"))) int plimsoll_arrow_open(const char* path,
-                                                                          const PlimsollArrowPool* pool,
-                                                                          int64_t rows,
-                                                                          struct ArrowArrayStream* stream,
-                                                                          char* error, int64_t error_bytes) {
+// Calls `open` with the pool of the program, and returns an errno and the text of its error.
+template <typename Open>
+int run_open(const PlimsollArrowPool* pool, char* error, int64_t error_bytes, const Open& open) {
   try {
     static LedgerPool* const ledger = new LedgerPool(*pool);
-    const arrow::Status status = open(path, ledger, rows, stream);
+    const arrow::Status status = open(ledger);
     if (status.ok()) return 0;
     return say(status.message(), status.IsOutOfMemory() ? ENOMEM : EINVAL, error, error_bytes);
   } catch (const std::exception& failure) {
     return say(failure.what(), EINVAL, error, error_bytes);
   }
+}
+
+}  // namespace
+
+#define PLIMSOLL_EXPORT extern "C" __attribute__((visibility("default")))
+
+PLIMSOLL_EXPORT int plimsoll_arrow_open(const char* path, const PlimsollArrowPool* pool, int64_t rows,
+                                        struct ArrowArrayStream* stream, char* error, int64_t error_bytes) {
+  return run_open(pool, error, error_bytes,
+                  [&](arrow::MemoryPool* ledger) { return open(path, ledger, rows, stream); });
+}
+
+PLIMSOLL_EXPORT int plimsoll_arrow_open_csv(const char* const* paths, int64_t count,
+                                            const PlimsollArrowPool* pool, int64_t rows,
+                                            struct ArrowArrayStream* stream, char* error,
+                                            int64_t error_bytes) {
+  return run_open(pool, error, error_bytes, [&](arrow::MemoryPool* ledger) -> arrow::Status {
+    ARROW_ASSIGN_OR_RAISE(auto batches,
+                          open_csv(std::vector<std::string>(paths, paths + count), ledger, rows));
+    return arrow::ExportRecordBatchReader(std::move(batches), stream);
+  });
 }

@@ -6,7 +6,7 @@
 namespace plimsoll {
 
 /// Base of the errors that end an operation. Each text says what was found, what was expected and the remedy.
-/// Each class has an exit code of the command line (docs/command-line.md). Errors derive from
+/// Each class has its own exit code on the command line (docs/command-line.md). Errors derive from
 /// std::runtime_error, so code that does not know Plimsoll can catch them.
 class Error : public std::runtime_error {
  public:
@@ -17,7 +17,7 @@ class Error : public std::runtime_error {
   int exit_code_;
 };
 
-/// Something outside the input went wrong: a full disk, a missing permission, or a bug of Plimsoll. Exit code
+/// Something other than the input failed: a full disk, a missing permission, or a bug in Plimsoll. Exit code
 /// 1.
 class Failure : public Error {
  public:

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-// XXH3 gives its 64-bit and its 128-bit hash from one state.
+// XXH3 computes its 64-bit and its 128-bit hash from the same state.
 struct Hasher::State {
   XXH3_state_t* xxh3 = XXH3_createState();
   State() { XXH3_128bits_reset(xxh3); }

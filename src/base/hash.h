@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Computes XXH3 of a stream of bytes, which is added in any number of parts. Not thread-safe.
+/// Computes the XXH3 hash of a stream of bytes, which is added in any number of parts. Not thread-safe.
 class Hasher {
  public:
   Hasher();

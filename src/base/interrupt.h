@@ -11,7 +11,7 @@ namespace plimsoll {
 /// program with its own signal handlers never does. Long operations check it and throw Interrupted.
 inline std::atomic<bool> interrupt_requested = false;
 
-/// Errors: Interrupted, "interrupted while WHAT", once the process was asked to stop.
+/// Throws Interrupted, "interrupted while WHAT", if the process was asked to stop.
 inline void throw_if_interrupted(const char* what) {
   if (interrupt_requested) throw Interrupted(std::string("interrupted while ") + what);
 }

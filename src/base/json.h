@@ -1,7 +1,7 @@
 #pragma once
 
-// The only header that includes nlohmann-json. ordered_json keeps the order of keys, so manifests are the
-// same bytes each time.
+// The only header that includes nlohmann-json. ordered_json keeps the order of keys, so equal manifests have
+// equal bytes.
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,11 +20,13 @@ void to_json(Json& json, Enum value) {
   json = std::string(word_of(value));
 }
 
-/// Limits the parse of a file's text. At most 100 levels, because copying, comparing and printing recurse on
-/// the stack. At most 4,096 keys per object, because each new key is compared with all earlier ones.
+/// Limits on the text of a file while it is parsed. At most 100 levels, because copying, comparing and
+/// printing recurse on the stack. At most 4,096 keys per object, because each new key is compared with all
+/// earlier ones.
 class JsonLimits {
  public:
-  /// Checks one event of the parse. Returns false from the first event that exceeds a limit.
+  /// Checks one event of the parse. Returns false for the first event that exceeds a limit and for all later
+  /// ones.
   bool keeps(int depth, Json::parse_event_t event);
   bool passed() const { return passed_; }
 
@@ -36,8 +38,8 @@ class JsonLimits {
   std::array<int, kDeepest + 2> keys_{};  // Keys of the open objects, by depth.
 };
 
-/// Returns the number as int64. Errors: UsageError for anything but a whole number of 64 bits. The conversion
-/// of nlohmann-json truncates fractions and is undefined beyond 64 bits.
+/// Returns the number as int64. Errors: UsageError for anything but a whole number that fits into 64 bits.
+/// The conversion of nlohmann-json truncates fractions and is undefined beyond 64 bits.
 int64_t whole_number(const Json& json);
 /// Returns an array of whole numbers. Errors: UsageError for a value that is not an array, or as
 /// whole_number() for an element.

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Returns json.dump(indent), on one line for -1. Bytes that are not UTF-8, as in paths and names, become
+/// Returns json.dump(indent); -1 prints on one line. Bytes that are not UTF-8, as in paths and names, become
 /// U+FFFD, so it never fails.
 std::string json_text(const Json& json, int indent = -1);
 

@@ -16,10 +16,10 @@
 #define PLIMSOLL_GUARDED_BY(mutex) PLIMSOLL_ANNOTATE(guarded_by(mutex))
 /// A function whose caller holds the mutexes.
 #define PLIMSOLL_REQUIRES(...) PLIMSOLL_ANNOTATE(requires_capability(__VA_ARGS__))
-/// Functions that lock and unlock the mutexes, or the object itself if none is named.
+/// Functions that lock or unlock the mutexes, or the object itself if none is named.
 #define PLIMSOLL_ACQUIRE(...) PLIMSOLL_ANNOTATE(acquire_capability(__VA_ARGS__))
 #define PLIMSOLL_RELEASE(...) PLIMSOLL_ANNOTATE(release_capability(__VA_ARGS__))
-/// A function that the analysis leaves out. A comment gives the reason.
+/// A function that the analysis skips. A comment gives the reason.
 #define PLIMSOLL_NOT_ANALYSED PLIMSOLL_ANNOTATE(no_thread_safety_analysis)
 
 namespace plimsoll {
@@ -63,7 +63,7 @@ class PLIMSOLL_ANNOTATE(scoped_lockable) MutexLock {
   bool held_ = true;
 };
 
-/// Lets go of a mutex that the caller holds until its scope ends.
+/// Unlocks a mutex that the caller holds, and locks it again when its scope ends.
 class PLIMSOLL_ANNOTATE(scoped_lockable) MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) PLIMSOLL_RELEASE(mutex) : mutex_(mutex) { mutex.unlock(); }
@@ -75,8 +75,8 @@ class PLIMSOLL_ANNOTATE(scoped_lockable) MutexUnlock {
   Mutex& mutex_;
 };
 
-/// Waits with a mutex that the caller holds. A predicate that reads guarded members needs the annotation:
-/// `changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return done_; })`.
+/// Waits while the caller holds a mutex, which is unlocked during the wait. A predicate that reads guarded
+/// members needs the annotation: `changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return done_; })`.
 template <typename Condition>
 class BasicConditionVariable {
  public:
@@ -96,7 +96,8 @@ class BasicConditionVariable {
   }
 
  private:
-  /// The lock that the standard library wants. The caller's own lock ends, even after an exception.
+  /// The lock that the standard library expects, for a mutex that the caller has locked. It never unlocks the
+  /// mutex, even after an exception, because the caller does.
   struct Adopted {
     explicit Adopted(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
     ~Adopted() { lock.release(); }
@@ -106,7 +107,7 @@ class BasicConditionVariable {
 };
 
 using ConditionVariable = BasicConditionVariable<std::condition_variable>;
-/// Its waits end also when a std::stop_token says so. It takes more memory and time.
+/// Its waits also end when a std::stop_token requests a stop. It needs more memory and time.
 using StoppableConditionVariable = BasicConditionVariable<std::condition_variable_any>;
 
 }  // namespace plimsoll

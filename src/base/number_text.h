@@ -12,7 +12,7 @@ namespace plimsoll {
 // Numbers as text with a decimal point in every locale. std::stod and streams follow the locale of the
 // program that loads the library.
 
-/// Parses all of `text` as a finite number. No blanks are allowed; one leading plus sign is. Returns nullopt
+/// Parses all of `text` as a finite number. Blanks are not allowed; one leading plus sign is. Returns nullopt
 /// if `text` is not such a number or T cannot represent it.
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {

@@ -22,11 +22,11 @@ std::optional<NumberType> number_type(std::string_view name);
 
 /// Widens to.size() numbers at `from`, exactly. `from` needs no alignment and must not overlap `to`.
 void widen(NumberType type, const std::byte* from, std::span<float> to);
-/// Rounds each value to the nearest of the type, ties to even (IEEE 754), and writes from.size() numbers to
-/// `to`. Values too large for f16 and bf16 become infinite. u8 and i8 clamp to their range and store NaN as
-/// 0.
+/// Rounds each value to the nearest value of the type, ties to even (IEEE 754), and writes from.size()
+/// numbers to `to`. Values too large for f16 and bf16 become infinite. u8 and i8 clamp to their range and
+/// store NaN as 0.
 void round_to(NumberType type, std::span<const float> from, std::byte* to);
-/// Returns whether rounding to `type` changes no bit of any value. -0 does not survive as u8.
+/// Returns whether every value keeps all its bits when it is rounded to `type`. -0 does not survive as u8.
 bool survives(NumberType type, std::span<const float> values);
 
 }  // namespace plimsoll

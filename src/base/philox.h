@@ -53,7 +53,7 @@ enum class Purpose : uint32_t {
 };
 
 /// Returns the counter of the numbers 4*quad .. 4*quad+3 in the stream of one (purpose, layer, epoch, item).
-/// `layer` is below 65536. `item` is, for example, the index of a graph in its data set.
+/// `layer` must be below 65536. `item` is, for example, the index of a graph in its data set.
 constexpr Philox::Counter philox_counter(Purpose purpose, uint32_t layer, uint32_t epoch, uint32_t item,
                                          uint32_t quad) {
   return {quad, item, epoch, static_cast<uint32_t>(purpose) << 16 | layer};

@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-/// Returns a file's text for use in an error: its first `max` characters, with unprintable ones as \x00.
+/// Returns the start of a file's text for an error message: the first `max` characters, with unprintable ones
+/// as \x00.
 std::string shown(std::string_view text, size_t max = 40);
 
 }  // namespace plimsoll

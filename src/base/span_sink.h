@@ -10,7 +10,7 @@ class SpanSink {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The track of a span: the number of a worker, counted from 0, or one of these.
+  /// The track of a span: the number of a worker, counted from 0, or kRun or kReader.
   static constexpr int kRun = -2;     ///< The run as a whole: steps, validation, checkpoints.
   static constexpr int kReader = -1;  ///< The thread that reads ahead.
 

@@ -31,7 +31,7 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// Pages of this process: its address space, and its data with stacks (proc(5), statm).
+// Pages of this process: its address space, and its data including stacks (proc(5), statm).
 struct Pages {
   int64_t all = 0;
   int64_t data = 0;
@@ -44,7 +44,7 @@ Pages pages_held() {
   return pages;
 }
 
-// Names all limits in force, memory first. The system does not say which one applied, and processes are
+// Returns all limits in force, memory first. The system does not say which one applied, and processes are
 // limited everywhere.
 std::string limits_in_force() {
   const int64_t page = sysconf(_SC_PAGESIZE);
@@ -58,13 +58,13 @@ std::string limits_in_force() {
   add_memory("data (ulimit -d)", limit_of(RLIMIT_DATA), pages.data * page);
   if (const auto processes = limit_of(RLIMIT_NPROC))
     add(fmt::format("processes and threads (ulimit -u) {}", *processes));
-  return limits.empty() ? "none of this process, so perhaps pids.max of its cgroup" : limits;
+  return limits.empty() ? "none for this process, so perhaps pids.max of its cgroup" : limits;
 }
 
 }  // namespace
 
 ThreadRefused::ThreadRefused(const std::system_error& error)
-    : Error(4, fmt::format("the system started no further thread ({}), which takes {} for its stack; limits: "
+    : Error(4, fmt::format("the system refused to start another thread ({}), whose stack needs {}; limits: "
                            "{}; raise the one that is "
                            "reached, or lower --threads",
                            error.code().message(), format_bytes(stack_bytes()), limits_in_force())) {}

@@ -11,7 +11,7 @@ namespace plimsoll {
 /// The system refused to start a thread because of a limit on processes, address space or data. Exit code 4.
 class ThreadRefused : public Error {
  public:
-  /// Names the limits in force, because the system says only "try again".
+  /// The text names the limits in force, because the system says only "try again".
   explicit ThreadRefused(const std::system_error& error);
 };
 

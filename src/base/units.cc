@@ -15,7 +15,7 @@ namespace {
 
 UsageError bad_size(std::string_view text, std::string_view why) {
   return UsageError(fmt::format(
-      "size '{}' {}; write it as 512MiB, 2GB, 300000000 (bytes) or 80% (of the limit found)", text, why));
+      "size '{}' {}; write it as 512MiB, 2GB, 300000000 (bytes) or 80% (of the detected limit)", text, why));
 }
 
 constexpr auto kUnits =

@@ -19,7 +19,7 @@ std::string list_words(std::span<const std::string_view> words) {
 }
 
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> words) {
-  // A word with more errors than this is not a slip of the fingers.
+  // A word with more errors than this is not a typing mistake.
   const size_t max_errors = word.size() / 3;
   if (max_errors == 0) return {};
   const std::string nearest =

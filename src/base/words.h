@@ -42,7 +42,7 @@ constexpr std::optional<Enum> find_word(std::string_view word) {
   return std::nullopt;
 }
 
-/// Returns "a, b or c".
+/// Returns the words as "a, b or c".
 std::string list_words(std::span<const std::string_view> words);
 /// Returns "; did you mean 'b'?", or "" if no word is near.
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> words);

@@ -95,7 +95,7 @@ struct Workers::State {
   Mutex mutex;
   ConditionVariable changed;
   OrderedRun* run PLIMSOLL_GUARDED_BY(mutex) = nullptr;
-  // Counts runs, so that a thread takes part in each once.
+  // Counts runs, so that a thread takes part in each run once.
   int64_t generation PLIMSOLL_GUARDED_BY(mutex) = 0;
   int busy PLIMSOLL_GUARDED_BY(mutex) = 0;  // Number of helpers still in the current run.
   bool closing PLIMSOLL_GUARDED_BY(mutex) = false;

@@ -8,7 +8,7 @@ namespace plimsoll {
 
 class OrderedRun;
 
-/// The turn of one item in Workers::run_ordered.
+/// The turn of one item in Workers::run_ordered(), run_stream() included.
 class Turn {
  public:
   /// Returns when all earlier items are done. Code after the call runs in the order of the items, one item at
@@ -27,8 +27,8 @@ class Turn {
   int worker_;
 };
 
-/// A fixed number of threads, including the caller's, that live as long as this object. It does one run at a
-/// time, and a run must not start another one on the same Workers.
+/// A fixed number of threads, including the caller's, that live as long as this object. It executes one run
+/// at a time, and the work of a run must not start another run on the same Workers.
 class Workers {
  public:
   /// Works on one item. Called from several threads at once.
@@ -49,11 +49,11 @@ class Workers {
   /// Calls work(item, turn) for the items 0 .. items-1, which are taken in order.
   ///
   /// Code before turn.wait() runs at the same time as other items. Code after it runs in the order of the
-  /// items. A thread ends its item before it takes another, so at most threads() items are active. A sum, a
-  /// file or a gradient written after turn.wait() is therefore the same for any number of threads.
+  /// items. A thread finishes its item before it takes another, so at most threads() items are active. A sum,
+  /// a file or a gradient written after turn.wait() is therefore the same for any number of threads.
   ///
-  /// The first exception, in the order of the items, ends the run: no new item starts, earlier items end,
-  /// later ones unwind at turn.wait(), and then the exception is thrown to the caller.
+  /// The first exception, in the order of the items, ends the run: no new item starts, earlier items finish,
+  /// and later ones unwind at turn.wait(). The exception is then thrown to the caller.
   void run_ordered(int64_t items, const Work& work);
 
   /// Runs an unknown number of items. Each is fetched, in order, by the thread that works on it. An exception

@@ -36,15 +36,17 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
-// An empty argument comes from an unset shell variable: it would name the current folder, or stand for the
+// An empty argument is usually an unset shell variable. It would name the current folder, or select the
 // default.
 void refuse_empty(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     const bool is_option = word.starts_with("--") && word.find('=') == word.size() - 1;
     if (!word.empty() && !is_option) continue;
-    const std::string at = is_option ? "after " + word : i == 0 ? "first" : "after " + arguments[i - 1];
-    throw UsageError("found an empty argument " + at + ", expected a value; an unset variable of the shell?");
+    const std::string at = is_option ? "after " + word
+                           : i == 0  ? "at the start"
+                                     : "after " + arguments[i - 1];
+    throw UsageError("found an empty argument " + at + ", expected a value; is a shell variable unset?");
   }
 }
 
@@ -52,26 +54,24 @@ void refuse_empty(const std::vector<std::string>& arguments) {
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
   const Limit& min = *std::ranges::min_element(limits, {}, &Limit::usable);
   if (min.usable() <= 0)
-    return fmt::print(
-        stderr,
-        "plimsoll: {} leaves no memory: others, such as stacks of threads, hold {} of {}; raise it, with "
-        "ulimit -v if it is RLIMIT_AS, or give fewer --threads\n",
-        min.source, format_bytes(min.others), format_bytes(min.bytes));
-  fmt::print(
-      stderr,
-      "plimsoll: the budget of {} is above what {} leaves: {} of {}, others hold {}; the system may end this "
-      "run, give --budget {} or less\n",
-      format_bytes(budget), min.source, format_bytes(min.usable()), format_bytes(min.bytes),
-      format_bytes(min.others), format_bytes(min.usable()));
+    return fmt::print(stderr,
+                      "plimsoll: {} leaves no memory: others, such as thread stacks, hold {} of {}; raise "
+                      "the limit (RLIMIT_AS: with ulimit -v), or give fewer --threads\n",
+                      min.source, format_bytes(min.others), format_bytes(min.bytes));
+  fmt::print(stderr,
+             "plimsoll: the budget of {} exceeds what {} leaves: {} of {}, as others hold {}; the system may "
+             "kill this run: give --budget {} or less\n",
+             format_bytes(budget), min.source, format_bytes(min.usable()), format_bytes(min.bytes),
+             format_bytes(min.others), format_bytes(min.usable()));
 }
 
-// Returns the exit code after flushing the output: on a full device the result is lost.
+// Flushes the output and returns the exit code, or 1 instead of 0 if the flush fails, as on a full disk.
 int flushed(int code) {
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
   std::cerr << "plimsoll: standard output: " << (errno != 0 ? std::strerror(errno) : "a write failed")
-            << "; what was printed is lost\n";
+            << "; the printed output is incomplete\n";
   return code == 0 ? 1 : code;
 }
 
@@ -80,7 +80,7 @@ int flushed(int code) {
 int run_command(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
   app.require_subcommand(1);
-  // A file over its limit is then a failed write, with an error message and cleanup.
+  // Ignored, so that a file over its size limit fails as a write, with an error message and cleanup.
   std::signal(SIGXFSZ, SIG_IGN);
   report_lost_mappings();
   const std::vector<std::string> words = join_overrides(argc, argv);
@@ -109,7 +109,8 @@ int run_command(CLI::App& app, int argc, char** argv) {
     std::raise(stopped.signal);
     return 128 + stopped.signal;
   } catch (const std::bad_alloc&) {
-    std::cerr << "plimsoll: the system refused memory below the budget; give a smaller --budget\n";
+    std::cerr << "plimsoll: the system refused memory although the budget was not used up; give a smaller "
+                 "--budget\n";
     return 4;
   } catch (const std::system_error& error) {
     std::cerr << "plimsoll: " << error.what() << "\n";
@@ -124,7 +125,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
 }
 
 void require_saved(const Unsaved& unsaved) {
-  if (!unsaved.text().empty()) throw Failure("the result is printed, but not saved: " + unsaved.text());
+  if (!unsaved.text().empty()) throw Failure("the result was printed but not saved: " + unsaved.text());
 }
 
 void save_printed(const std::function<void()>& save) {
@@ -137,12 +138,15 @@ void save_printed(const std::function<void()>& save) {
 }
 
 void Resources::add_budget(CLI::App& verb) {
-  verb.add_option("--budget", budget_text, "Stay within this memory: 256MiB, 2GB, 80% of the limit found")
+  verb.add_option("--budget", budget_text,
+                  "Limit memory to this size, such as 256MiB or 2GB, or to a share of the detected limit, "
+                  "such as 80%")
       ->type_name("SIZE");
 }
 
 void Resources::add_threads(CLI::App& verb) {
-  verb.add_option("--threads", threads, "Number of threads; default: the available processors")
+  verb.add_option("--threads", threads,
+                  "Use this number of threads; default: the number of available processors")
       ->check(CLI::Range(1, 1024));
 }
 
@@ -161,11 +165,10 @@ Budget::Budget(const Resources& resources, int64_t max, int64_t slack, bool may_
     bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)
     throw Error(
-        4, fmt::format("budget {} is below the floor: this process holds {} before any data{}; give more",
-                       format_bytes(bytes_), format_bytes(floor()),
-                       slack_ > 0 ? fmt::format(" and sets {} aside for --threads; fewer need less",
-                                                format_bytes(slack_))
-                                  : ""));
+        4, fmt::format(
+               "budget {} is below the floor: this process holds {} before any data{}; give more",
+               format_bytes(bytes_), format_bytes(floor()),
+               slack_ > 0 ? fmt::format(" and sets {} aside for its libraries", format_bytes(slack_)) : ""));
   if (bytes_ > usable_memory(limits) / resources.sharers && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }

@@ -23,7 +23,7 @@ int run_command(CLI::App& app, int argc, char** argv);
 struct Resources {
   std::string budget_text;
   int threads = 0;
-  int sharers = 1;  ///< Ranks of a run on this machine; by default each has an equal share of it.
+  int sharers = 1;  ///< Ranks of a run on this machine; by default each gets an equal share of its memory.
 
   void add_budget(CLI::App& verb);
   void add_threads(CLI::App& verb);
@@ -35,9 +35,9 @@ struct Resources {
 class Budget {
  public:
   /// `max` limits the default budget; 0: no limit. `slack` are bytes set aside for what malloc loses between
-  /// chunks. Errors: UsageError (not a size), Error with exit code 4 if the budget is below floor and slack,
-  /// unless it `may_be_below`: then the ledger refuses everything. Warns about a budget above the limits
-  /// found, unless it is `for_elsewhere`, as for a plan.
+  /// chunks and for what libraries hold outside the ledger. Errors: UsageError (not a size), Error with exit
+  /// code 4 if the budget is below floor and slack, unless it `may_be_below`: then the ledger refuses
+  /// everything. Warns about a budget above the limits found, unless it is `for_elsewhere`, as for a plan.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 
@@ -46,7 +46,7 @@ class Budget {
   bool is_below_floor() const { return bytes_ <= outside_ledger(); }
   /// The part of the budget that the ledger does not have: floor and slack.
   int64_t outside_ledger() const { return floor() + slack_; }
-  /// The share of a piece of work that runs in `threads` threads within this budget.
+  /// The memory limits of work that runs in `threads` threads within this budget.
   MemoryShare share(int threads) const {
     return {.budget = bytes_, .outside_ledger = outside_ledger(), .threads = threads};
   }

@@ -33,10 +33,10 @@ void run(const CompareVerbOptions& options) {
 
 void add_compare(CLI::App& app) {
   auto options = std::make_shared<CompareVerbOptions>();
-  CLI::App* verb =
-      app.add_subcommand("compare", "Show runs side by side: recipe, figures, time, memory and hash");
-  verb->add_option("RUN", options->runs, "Folders of runs, two or more")->required()->type_name("DIR");
-  verb->add_option("--page", options->page, "Also write a page with curves")->type_name("FILE");
+  CLI::App* verb = app.add_subcommand(
+      "compare", "Show runs side by side: recipe, metrics, time, memory and hash of the weights");
+  verb->add_option("RUN", options->runs, "Folders of two or more runs")->required()->type_name("DIR");
+  verb->add_option("--page", options->page, "Also write an HTML page with curves to FILE")->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the comparison as JSON");
   verb->footer("Example: plimsoll compare runs/gat runs/gat-wide --page compared.html");
   verb->callback([options] { run(*options); });

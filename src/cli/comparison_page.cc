@@ -82,7 +82,8 @@ Markup comparison_page(const RunComparison& comparison) {
     if (section.rows.empty() && section.name != "recipe") continue;
     report.section(title);
     if (section.name == "recipe")
-      report.paragraph(section.rows.empty() ? "All keys are the same." : "The keys that differ.");
+      report.paragraph(section.rows.empty() ? "All keys are the same."
+                                            : "Keys that differ between the runs.");
     if (section.name == "training") report.figures(losses(comparison));
     if (section.name == "memory") report.figures({memory(comparison, section)});
     Report::Table table{headings_of(comparison), {}};

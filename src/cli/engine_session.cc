@@ -23,13 +23,14 @@ EngineSession::EngineSession(const Resources& resources, const DeviceOptions& de
       budget_(resources, 0, kHeapSlack, /*may_be_below=*/true) {}
 
 void EngineSession::enforce(const std::filesystem::path& data) {
-  // Counts the workers, the threads that read the data, and one that reads blocks ahead.
+  // The workers, the threads that read the data, and one thread that reads blocks ahead.
   const int threads = threads_ + threads_that_read(data) + 1;
   enforcement_ = std::make_unique<Enforcement>(budget_.bytes(), threads);
   if (enforcement_->rlimit_data() == 0)
     fmt::print(stderr, "plimsoll: --enforce: RLIMIT_DATA cannot be set\n");
   if (!enforcement_->group().refusal().empty())
-    fmt::print(stderr, "plimsoll: --enforce without a memory cgroup: {}\n", enforcement_->group().refusal());
+    fmt::print(stderr, "plimsoll: --enforce works without a memory cgroup: {}\n",
+               enforcement_->group().refusal());
 }
 
 Json EngineSession::enforced() const {

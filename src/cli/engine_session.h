@@ -11,11 +11,11 @@
 
 namespace plimsoll {
 
-/// What train, evaluate and predict compute with: threads, a device, and a budget in force.
+/// The resources of train, evaluate and predict: threads, a device, and a budget in force.
 class EngineSession {
  public:
-  /// Opens the device and starts the threads of torch before it takes the budget, because both take memory
-  /// that is part of the floor. Errors: those of open_device() and Budget.
+  /// Opens the device and starts torch's threads before it applies the budget, because the memory of both is
+  /// part of the floor. Errors: those of open_device() and Budget.
   EngineSession(const Resources& resources, const DeviceOptions& device, int ranks);
 
   MemoryShare memory() const { return budget_.share(threads_); }
@@ -23,8 +23,8 @@ class EngineSession {
   TrainingDevice* device() const { return device_.get(); }
   Budget& budget() { return budget_; }
 
-  /// --enforce: has the kernel hold the process to the budget, and reports on stderr what the kernel refuses.
-  /// `data` is the data set that further threads will read.
+  /// For --enforce: has the operating system enforce the budget, and reports on stderr what the system
+  /// refuses to set. `data` is the data set that further threads will read.
   void enforce(const std::filesystem::path& data);
   /// Ends enforce().
   void release() { enforcement_.reset(); }

@@ -8,6 +8,7 @@
 #include "cli/train_verb.h"
 #include "run/evaluate_run.h"
 #include "run/run_lock.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -20,12 +21,12 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
-    fmt::print(stderr, "plimsoll: {} trains in {}; this evaluates what it has finished so far\n", *trainer,
-               folder.root.string());
+    fmt::print(stderr, "plimsoll: {} is still training in {}; this evaluates what it has finished so far\n",
+               *trainer, folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
     if (!progress) {
-      stop_in_order();  // From here on, outputs of layers for all nodes are in files that have to be removed.
+      stop_in_order();  // From here on there are files to remove: the outputs of layers for all nodes.
       progress.emplace("evaluate", "nodes");
     }
     throw_if_stopped();
@@ -35,11 +36,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                                           .recipe = {},
                                           .data = options.data,
                                           .split = options.split,
-                                          .compare = options.compare,
-                                          .scores = options.scores,
-                                          .attention = options.attention,
-                                          .calibrate = options.calibrate,
-                                          .ablation = options.ablation,
+                                          .of_task = options.of_task,
                                           .memory = session.memory(),
                                           .exchange = exchange,
                                           .device = session.device(),
@@ -52,8 +49,9 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.json)
     print_json(findings.json, 1);
   else
-    fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
-               format_seconds(watch.seconds()), session.budget().report());
+    fmt::print("{}\n{}{} in {}; {}\n", findings.table, findings.notes,
+               counted(findings.graphs, findings.unit), format_seconds(watch.seconds()),
+               session.budget().report());
   std::fflush(stdout);
   stop_in_order();  // Files are written as a whole.
   require_saved(save_evaluation(request.asked, findings));

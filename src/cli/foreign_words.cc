@@ -17,7 +17,7 @@ namespace {
 std::string verb_instead(const std::string& verb) {
   const std::string_view instead = instead_of("mode", verb);
   if (instead == instead_of("mode")) return {};
-  return fmt::format("'{}' is no verb here; instead: {}{}", verb,
+  return fmt::format("'{}' is not a verb here; instead: {}{}", verb,
                      instead.starts_with("task: ") ? "plimsoll train RECIPE --data DIR --run DIR with " : "",
                      instead);
 }
@@ -28,15 +28,15 @@ std::string setting_instead(const std::string& shown, const std::string& name, c
   std::string instead(instead_of(name, value));
   const std::string keys = instead.empty() && takes_keys ? keys_called(name) : "";
   if (!keys.empty()) instead = fmt::format("-O {}={}", keys, value.empty() ? "VALUE" : value);
-  return instead.empty() ? "" : fmt::format("{} is no option here; instead: {}", shown, instead);
+  return instead.empty() ? "" : fmt::format("{} is not an option here; instead: {}", shown, instead);
 }
 
-// Returns "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all".
+// Returns "'trian' is not a verb; the nearest is 'train'; `plimsoll --help` lists all".
 std::string about(const std::string& word, const std::string& no_what, const std::string& verb,
                   const std::vector<std::string>& known) {
   const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   const std::string nearest = nearest_word(word, known, letters / 2);
-  return fmt::format("'{}' is no {}{}; `{} --help` lists all", word, no_what,
+  return fmt::format("'{}' is not {}{}; `{} --help` lists all", word, no_what,
                      nearest.empty() ? "" : fmt::format("; the nearest is '{}'", nearest), verb);
 }
 
@@ -69,13 +69,13 @@ std::string about_unknown_word(const CLI::App& app, const std::vector<std::strin
           argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
       if (name == "--") break;
       if (at->get_option_no_throw(name) == nullptr)
-        return about(name, fmt::format("option of `{}`", verb), verb, options_of(*at));
+        return about(name, fmt::format("an option of `{}`", verb), verb, options_of(*at));
     } else if (!verbs.empty()) {
       const auto named = std::ranges::find(verbs, argument, &CLI::App::get_name);
       if (named == verbs.end()) {
         std::vector<std::string> names;
         for (const CLI::App* known : verbs) names.push_back(known->get_name());
-        return about(argument, at == &app ? "verb" : fmt::format("verb of `{}`", verb), verb, names);
+        return about(argument, at == &app ? "a verb" : fmt::format("a verb of `{}`", verb), verb, names);
       }
       at = *named;
       verb += " " + argument;

@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Answers arguments that other systems use, before the command line is parsed: stages as verbs
-/// (`autoencoder`), options (`--teacher-path FILE`) and settings (`mode=curriculum`). `arguments` are those
-/// after the program's name. Errors: UsageError that names the equivalent here.
+/// Handles arguments of other systems before the command line is parsed: stages as verbs (`autoencoder`),
+/// options (`--teacher-path FILE`) and settings (`mode=curriculum`). `arguments` excludes the program's name.
+/// Errors: UsageError that names Plimsoll's equivalent.
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
 
 /// The message for the first argument that is neither a known verb nor option, with the nearest known one;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -15,6 +16,8 @@
 #include "cli/word_option.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
+#include "ingest/graph/split_sizes.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -27,20 +30,42 @@ struct IngestGraphVerbOptions {
   bool json = false;
 };
 
-std::string count_lines(int64_t lines) {
-  return fmt::format("{} {}", format_count(lines), lines == 1 ? "line" : "lines");
+// Lines about input that was skipped.
+std::string skipped(const GraphIngestResult& result) {
+  std::string lines;
+  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", counted(result.headers, "line"));
+  if (result.comments > 0) lines += fmt::format("{} skipped as comments\n", counted(result.comments, "line"));
+  return lines;
 }
 
-// Lines about input that was skipped.
-std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& options) {
-  std::string lines;
-  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", count_lines(result.headers));
-  if (result.comments == 0) return lines;
-  lines += fmt::format("{} skipped as comments{}\n", count_lines(result.comments),
-                       result.ids == NodeIds::text && options.edges.comments != Comments::none
-                           ? "; if IDs begin with # or %, give --comments none"
-                           : "");
-  return lines;
+// Lines about the sizes of splits, and about nodes that are in several.
+std::string splits_text(const SplitSizes& sizes) {
+  std::string text;
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    if (sizes.nodes[split] > 0)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kGraphSplits[split],
+                          counted(sizes.nodes[split], "node"));
+  if (!text.empty()) text += "\n";
+  if (sizes.overlapping > 0)
+    text += fmt::format("{} in more than one split: figures on such nodes say little\n",
+                        counted(sizes.overlapping, "node"));
+  return text;
+}
+
+Json splits_json(const SplitSizes& sizes) {
+  Json json = {{"overlapping", sizes.overlapping}};
+  for (size_t split = 0; split < kGraphSplits.size(); ++split) json[kGraphSplits[split]] = sizes.nodes[split];
+  return json;
+}
+
+std::string made_text(const GraphIngestResult& result, const std::string& shard, bool is_all) {
+  if (!is_all) return fmt::format("{} of shard {}", counted(result.edges, "edge"), shard);
+  std::string text =
+      fmt::format("{} ({} IDs) with {}, {} with {}, {}", counted(result.nodes, "node"), result.ids,
+                  counted(result.node_features, "feature"), counted(result.edges, "edge"),
+                  result.edge_features, counted(result.classes, "class"));
+  if (result.targets > 0) text += fmt::format(", {} per node", counted(result.targets, "target"));
+  return text;
 }
 
 void run(IngestGraphVerbOptions& options) {
@@ -60,6 +85,8 @@ void run(IngestGraphVerbOptions& options) {
                      }));
   }
   const double seconds = watch.seconds();
+  const bool is_all = options.graph.shard.is_all();
+  const SplitSizes splits = is_all ? split_sizes(GraphView(options.graph.out)) : SplitSizes{};
   print_made({.out = options.graph.out,
               .already_there = result.already_there,
               .counts = {{"ids", result.ids},
@@ -69,22 +96,20 @@ void run(IngestGraphVerbOptions& options) {
                          {"node_features", result.node_features},
                          {"edge_features", result.edge_features},
                          {"classes", result.classes},
+                         {"targets", result.targets},
+                         {"splits", splits_json(splits)},
                          {"source_bytes", result.source_bytes},
                          {"comments", result.comments},
                          {"headers", result.headers}},
-              .text = options.graph.shard.is_all()
-                          ? fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
-                                        format_count(result.nodes), result.ids, result.node_features,
-                                        format_count(result.edges), result.edge_features, result.classes)
-                          : fmt::format("{} edges of shard {}", format_count(result.edges), options.shard),
-              .from = "sources",
-              .remarks = skipped(result, options.graph),
-              .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
+             .text = made_text(result, options.shard, is_all),
+             .from = "sources",
+             .remarks = skipped(result) + splits_text(splits),
+              .took = fmt::format("{} read in {} ({})", counted(result.edges_read, "edge"),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);
 }
 
-// Adds an option with a word, which stands for yes without it.
+// Adds an option whose value is yes or no; without a value it means yes.
 void add_yes_or_no(CLI::App& app, const char* name, std::optional<bool>& choice, const char* help) {
   app.add_option_function<std::string>(
          name, [&choice](const std::string& word) { choice = word != "no"; }, help)
@@ -100,100 +125,119 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
   NodeTableOptions& nodes = options.nodes;
   group
       .add_option("--features", nodes.feature_array,
-                  "Read node features from .npy or .npz, numbers [V, F]; from a text, a node a line; or with "
-                  "--dtype and --shape from a file without a header")
+                  "Read node features from a .npy or .npz array [V, F], from a text file with one node per "
+                  "line, or, with --dtype and --shape, from a raw file")
       ->type_name("FILE");
   group.add_flag("--link", nodes.link,
                  "Link --features into the graph instead of copying them; the file must then not change");
-  CLI::Option* const dtype = group
-                                 .add_option("--dtype", nodes.feature_layout.dtype,
-                                             "Type of the numbers in --features: f32, f16, ...")
-                                 ->type_name("TYPE");
+  CLI::Option* const dtype =
+      group
+          .add_option("--dtype", nodes.feature_layout.dtype,
+                      "Read numbers of this type, such as f32 or f16, from a raw file of --features")
+          ->type_name("TYPE");
   CLI::Option* const shape =
-      group.add_option("--shape", nodes.feature_layout.shape, "Shape of --features: nodes and features")
+      group
+          .add_option("--shape", nodes.feature_layout.shape,
+                      "Read a raw file of --features with this number of nodes and of features")
           ->delimiter(',')
           ->type_name("V,F");
   dtype->needs(shape);
   shape->needs(dtype);
   group
       .add_option("--features-dtype", options.features_dtype,
-                  "Type to store features in: auto (the fewest bits that keep every value), f32, or rounded "
-                  "to f16, bf16 or i8")
+                  "Store features in this type: auto (the fewest bits that keep every value), f32, or f16, "
+                  "bf16 or i8, which round")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
   group
       .add_option("--labels", nodes.label_array,
-                  "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled; or from a text, "
-                  "one a line")
+                  "Read classes from a .npy or .npz array [V] of whole numbers, where -1 or NaN means "
+                  "unlabelled, or from a text file with one per line")
+      ->type_name("FILE");
+  group
+      .add_option("--targets", nodes.target_array,
+                  "Read numbers to predict from .npy or .npz: [V] or [V, T], NaN unknown; several labels per "
+                  "node as 0 and 1")
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
-        .add_option(
-            fmt::format("--{}", kGraphSplits[split]), options.splits[split],
-            fmt::format(
-                "Read IDs of the {} split from a text, one per line, or .npy or .npz; or a mask of bool",
-                kGraphSplits[split]))
+        .add_option(fmt::format("--{}", kGraphSplits[split]), options.splits[split],
+                    fmt::format("Read the IDs of the {} split from a text file with one per line, or from "
+                                ".npy or .npz; or read a Boolean mask",
+                                kGraphSplits[split]))
         ->type_name("FILE");
 }
 
 void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   NodeTableOptions& nodes = options.nodes;
-  CLI::App* group = graph.add_option_group("nodes", "Data of nodes");
+  CLI::App* group = graph.add_option_group("nodes", "Node data");
   group
-      ->add_option("--nodes", nodes.table,
-                   "Read nodes from a table with one row per node: text, plain, zstd or gzip")
+      ->add_option(
+          "--nodes", nodes.table,
+          "Read nodes from a text table with one row per node; it may be compressed with zstd or gzip")
       ->type_name("FILE");
-  add_yes_or_no(
-      *group, "--nodes-header", nodes.header,
-      "Whether the first line of this table names columns; default: it does if columns are named or "
-      "its ID is no number");
-  group->add_option("--id", nodes.id, "Column of IDs in this table; default: the first")->type_name("COLUMN");
-  group->add_option("--label", nodes.label, "Column of classes in this table, numbers or texts")
+  add_yes_or_no(*group, "--nodes-header", nodes.header,
+                "State whether the first line of this table names the columns; default: yes if other options "
+                "name columns or the line's ID is not a number");
+  group->add_option("--id", nodes.id, "Read IDs from this column of the table; default: the first column")
+      ->type_name("COLUMN");
+  group->add_option("--label", nodes.label, "Read classes from this column of the table, as numbers or text")
       ->type_name("COLUMN");
   group
       ->add_option("--unlabelled", nodes.unlabelled,
-                   "Label that means none, in addition to empty fields and -1")
+                   "Read this label as unlabelled, in addition to empty fields and -1")
       ->type_name("TEXT");
   group
       ->add_option("--split", nodes.split,
-                   "Column of splits in this table: train, valid (or val), test, none")
+                   "Read splits from this column of the table: train, valid (or val), test or none")
       ->type_name("COLUMN");
   group
       ->add_option("--node-features", nodes.features,
-                   "Columns of numbers in this table; a field may hold several, separated by blanks")
+                   "Read features from these columns of numbers in the table; a field may hold several, "
+                   "separated by blanks")
       ->delimiter(',')
       ->type_name("COLUMN,...");
   group
       ->add_option("--missing", nodes.missing,
                    "Value of node features that are empty, NA or NaN; default: refuse them")
+      ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
-  group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")
+  group->add_option("--node-count", options.node_count, "Set the number of nodes; all IDs must be below V")
       ->check(at_least(1))
       ->type_name("V");
 }
 
 void add_edge_options(CLI::App& graph, EdgeListOptions& edges) {
   graph
-      .add_option("--edges", edges.files,
-                  "Read edges from texts (fields between tabs, commas, semicolons, bars or blanks), plain, "
-                  "zstd or gzip, from MatrixMarket files, or from .npy arrays")
+      .add_option(
+          "--edges", edges.files,
+          "Read edges from text files (fields separated by tabs, commas, semicolons, bars or blanks), which "
+          "may be compressed with zstd or gzip, from MatrixMarket files, or from .npy arrays")
       ->required()
       ->type_name("FILE...");
-  graph.add_option("--source", edges.source, "Column of sources: a name, or a number from 0")
+  graph
+      .add_option("--source", edges.source,
+                  "Read sources from this column: a name, or a number counted from 0")
       ->type_name("COLUMN")
       ->capture_default_str();
-  graph.add_option("--target", edges.target, "Column of targets")->type_name("COLUMN")->capture_default_str();
-  graph.add_option("--weight", edges.weight, "Column of weights, or a .npy file")->type_name("COLUMN");
-  graph.add_option("--edge-features", edges.features, "Columns of edge features, or a .npy file")
+  graph.add_option("--target", edges.target, "Read targets from this column")
+      ->type_name("COLUMN")
+      ->capture_default_str();
+  graph.add_option("--weight", edges.weight, "Read weights from this column, or from a .npy file")
+      ->type_name("COLUMN");
+  graph
+      .add_option("--edge-features", edges.features,
+                  "Read edge features from these columns, or from a .npy file")
       ->delimiter(',')
       ->type_name("COLUMN,...");
   add_yes_or_no(graph, "--header", edges.header,
-                "Whether the first line names columns; default: detected from its contents");
-  add_word_option(graph, "--comments", edges.comments,
-                  "Skip lines that begin with # or %: leading, those before the first edge; all; or none");
+                "State whether the first line names the columns; default: detected from its contents");
+  add_word_option(
+      graph, "--comments", edges.comments,
+      "Skip lines that begin with # or %: only those before the first edge (leading), all, or none");
   add_word_option(graph, "--layout", edges.layout,
-                  "Layout of an array of edges: rows, [E, 2], or columns, [2, E]; default: by its shape");
+                  "Read a .npy array of edges as rows ([E, 2]) or columns ([2, E]); default: by its shape");
 }
 
 }  // namespace
@@ -201,24 +245,24 @@ void add_edge_options(CLI::App& graph, EdgeListOptions& edges) {
 void add_ingest_graph(CLI::App& ingest) {
   auto options = std::make_shared<IngestGraphVerbOptions>();
   GraphIngestOptions& made = options->graph;
-  CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from lists of edges");
+  CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from edge lists");
   add_edge_options(*graph, made.edges);
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
   add_word_option(*graph, "--ids", made.ids,
-                  "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto");
+                  "Read IDs as dense (0 .. V-1), sparse (any numbers) or text; auto: detect");
   add_word_option(*graph, "--direction", made.direction,
-                  "Neighbours that a row holds: in, the sources of incoming edges; out, the targets of "
-                  "outgoing edges");
+                  "Store for each node the sources of its incoming edges (in) or the targets of its outgoing "
+                  "edges (out)");
   graph->add_flag("--undirected", made.undirected, "Add each edge in both directions");
   graph->add_flag("--dedup", made.dedup, "Keep only the first of duplicate edges");
   add_word_option(*graph, "--self-loops", made.self_loops,
-                  "Keep or drop self-loops, or add one to each node without");
+                  "Keep self-loops, drop them, or add one to each node that has none");
   add_word_option(*graph, "--order", made.order,
-                  "Order of nodes: none (by ID); degree: most connected first; frequency: most often "
-                  "sampled first; partition: parts with few edges between them");
+                  "Order nodes by ID (none), by degree (most connected first), by frequency (most often "
+                  "sampled first), or by partition (parts with few edges between them)");
   graph
       ->add_option("--shard", options->shard,
-                   "Make only part I of N, from whole files of edges; `plimsoll merge` joins the parts")
+                   "Make only part I of N, from whole edge files; `plimsoll merge` joins the parts")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");

@@ -56,30 +56,31 @@ void add_ingest_points(CLI::App& ingest) {
   CLI::App* points =
       ingest.add_subcommand("points", "Turn point sets into a graph_set of k-nearest-neighbour graphs");
   points
-      ->add_option(
-          "SRC", options->points.source,
-          "An array [sets, points, numbers] (.npy), or a text with the columns graph, x, y, z, label and "
-          "features")
+      ->add_option("SRC", options->points.source,
+                   "A .npy array [sets, points, numbers], or a text table with the columns graph, x, y, z, "
+                   "label and features")
       ->required();
   points->add_option("--out", options->points.out, "Write the graph_set to this folder")
       ->required()
       ->type_name("DIR");
   points
       ->add_option("--knn", options->points.neighbours,
-                   "Number of edges into each point, from its nearest neighbours")
+                   "Add an edge into each point from each of its K nearest neighbours")
       ->capture_default_str()
       ->type_name("K");
   points
       ->add_option("--dims", options->points.dimensions,
-                   "Number of coordinates of a point in an array, 2 or 3; default: 3 if there are as many")
+                   "Use this number of coordinates per point in an array, 2 or 3; default: 3, or 2 if points "
+                   "have only two numbers")
       ->check(CLI::Range(2, 3));
   points
       ->add_option("--labels", options->points.labels,
-                   "Read the class of each set from .npy, or a text with one line per set")
+                   "Read the class of each set from a .npy file, or from a text file with one line per set")
       ->type_name("FILE");
   points
       ->add_option("--targets", options->points.targets,
-                   "Read the numbers to predict for each set from .npy, or a text")
+                   "Read the numbers to predict for each set from a .npy file, or from a text file with one "
+                   "line per set")
       ->type_name("FILE");
   points->add_flag("--force", options->points.force, "Replace an existing output");
   points->add_flag("--json", options->json, "Print the summary as JSON");

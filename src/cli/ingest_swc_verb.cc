@@ -38,12 +38,13 @@ void print(const SwcResult& result, const IngestSwcVerbOptions& options, double 
   const auto count = [&](int64_t number, const char* what) {
     if (number > 0) remarks += fmt::format("{} {}\n", format_count(number), what);
   };
-  count(changes.soma_points, "points joined to the node of their soma");
-  count(changes.rerooted, "trees turned round to have their soma as root");
-  count(changes.without_soma, "trees without a soma: their root is that of the file");
-  count(changes.dropped_points, "points of other trees of their files left out (--forest split keeps them)");
+  count(changes.soma_points, "soma points merged into one node per soma");
+  count(changes.rerooted, "trees rerooted at their soma");
+  count(changes.without_soma, "trees without a soma keep the root that the file gives");
+  count(changes.dropped_points,
+        "points left out, as they belong to further trees of a file (--forest split keeps them)");
   count(result.skipped_files, "files skipped");
-  count(result.skipped_labels, "labels without a file");
+  count(result.skipped_labels, "labels skipped, as they name no file");
   print_made(
       {.out = options.swc.out,
        .already_there = result.already_there,
@@ -89,7 +90,7 @@ void run(IngestSwcVerbOptions& options) {
 
 void add_ingest_swc(CLI::App& ingest) {
   auto options = std::make_shared<IngestSwcVerbOptions>();
-  CLI::App* swc = ingest.add_subcommand("swc", "Turn trees of neurons in SWC files into a graph_set");
+  CLI::App* swc = ingest.add_subcommand("swc", "Turn neuron trees in SWC files into a graph_set");
   swc->add_option("SRC", options->swc.sources,
                   "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")
       ->required();
@@ -99,19 +100,20 @@ void add_ingest_swc(CLI::App& ingest) {
   swc->add_option("--labels", options->swc.labels,
                   "Read the class of each tree from a table with the columns file and label")
       ->type_name("FILE");
-  swc->add_option("--resample", options->step, "Resample branches at equal steps of at most this length")
-      ->type_name("10um");
+  swc->add_option("--resample", options->step,
+                  "Resample branches at equal steps of at most this length, such as 10um")
+      ->type_name("LENGTH");
   swc->add_option("--node-features", options->swc.features,
-                  "Features to use, of radius, children, depth and type")
+                  "Use these node features, from radius, children, depth and type")
       ->delimiter(',')
       ->capture_default_str();
   swc->add_option("--root", options->root,
-                  "Choose the root: the soma if there is one, or the first root of the file")
+                  "Choose the root: the soma if there is one (soma), or the first root in the file (first)")
       ->check(CLI::IsMember({"soma", "first"}))
       ->capture_default_str();
-  swc->add_option(
-         "--forest", options->forest,
-         "Several trees in a file: pick the one with the soma, else the largest; or split them into graphs")
+  swc->add_option("--forest", options->forest,
+                  "If a file has several trees, pick the one with the soma, else the largest, or split the "
+                  "file into one graph per tree")
       ->check(CLI::IsMember({"pick", "split"}))
       ->capture_default_str();
   swc->add_option("--on-error", options->on_error, "On an invalid file: fail, or skip and count it")

@@ -6,9 +6,11 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
+#include "ingest/tables/meanings_file.h"
 #include "ingest/tables/relbench_folder.h"
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
@@ -18,7 +20,7 @@
 namespace plimsoll {
 namespace {
 
-// What libarrow and its decompressors hold outside the pool that is the ledger: 4 to 5 MiB were measured.
+// Memory of libarrow and its decompressors outside the pool that the ledger counts; 4 to 5 MiB were measured.
 constexpr int64_t kArrowOutsidePool = 8 * kMiB;
 
 struct IngestTablesVerbOptions {
@@ -26,18 +28,24 @@ struct IngestTablesVerbOptions {
   std::string folder;
   std::vector<std::string> words;
   std::vector<std::string> meanings;
+  std::string meanings_file;
   Resources resources;
   bool json = false;
 };
 
-// Names what was left out, as nothing is left out in silence.
+// Lists everything that was left out.
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("{} foreign keys have no row in their table (dangling): no edges\n",
-                        format_count(result.dangling));
+    text += fmt::format("dangling: {} of a row that does not exist, no edge\n",
+                        counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
-    text += fmt::format("{} rows have no time and are left out\n", format_count(result.rows_without_time));
+    text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));
+  if (result.tasks > 0)
+    text += fmt::format("{} with {}\n", counted(result.tasks, "task"), counted(result.seeds, "seed"));
+  if (result.dangling_seeds > 0)
+    text +=
+        fmt::format("left out: {} of a row that does not exist\n", counted(result.dangling_seeds, "seed"));
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }
@@ -45,12 +53,17 @@ std::string remarks_on(const TablesResult& result) {
 void run_tables(IngestTablesVerbOptions& options) {
   const Stopwatch watch;
   if (options.folder.empty() == options.words.empty())
-    throw UsageError("ingest tables needs a data set of RelBench, or tables by --table, and not both");
+    throw UsageError("ingest tables needs either a RelBench data set or tables named with --table");
   load_arrow();
   Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool);
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
+  const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
+  if (!options.meanings_file.empty())
+    add_meanings_file(options.meanings_file, options.tables);
+  else if (!options.folder.empty() && std::filesystem::exists(beside))
+    add_meanings_file(beside, options.tables);
   TablesResult result;
   {
     Progress reading("ingest", "rows");
@@ -65,14 +78,18 @@ void run_tables(IngestTablesVerbOptions& options) {
                          {"edges", result.edges},
                          {"rows_read", result.rows},
                          {"dangling", result.dangling},
+                         {"tasks", result.tasks},
+                         {"seeds", result.seeds},
+                         {"dangling_seeds", result.dangling_seeds},
                          {"rows_without_time", result.rows_without_time},
                          {"left_out", result.left_out}},
-              .text = fmt::format("{} nodes of {} types, {} edges of {} types", format_count(result.nodes),
-                                  result.node_types, format_count(result.edges), result.edge_types),
+              .text = fmt::format("{} of {}, {} of {}", counted(result.nodes, "node"),
+                                  counted(result.node_types, "type"), counted(result.edges, "edge"),
+                                  counted(result.edge_types, "type")),
               .from = "sources",
               .remarks = remarks_on(result),
-              .took = fmt::format("{} rows read in {} ({})", format_count(result.rows),
-                                  format_seconds(seconds), format_rate(result.rows, seconds, "rows"))},
+              .took = fmt::format("{} read in {} ({})", counted(result.rows, "row"), format_seconds(seconds),
+                                  format_rate(result.rows, seconds, "rows"))},
              seconds, budget, options.json);
 }
 
@@ -84,27 +101,32 @@ void add_ingest_tables(CLI::App& ingest) {
       "tables", "Read tables with keys and times into one graph with node and edge types");
   tables
       ->add_option("DATASET", options->folder,
-                   "Read a data set in RelBench's folder format: manifest.yaml and db/TABLE.parquet")
+                   "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/")
       ->type_name("DIR");
   tables
       ->add_option(
           "--table", options->words,
           "Read a table: NAME=FILES, then a colon and words: key=COLUMN, time=COLUMN, unit=s|ms|us|ns (of an "
-          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet or Arrow IPC: a file, a "
-          "pattern or a folder")
+          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet, Arrow IPC or CSV: a "
+          "file, a pattern or a folder")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
       ->add_option("--meaning", options->meanings,
-                   "Replace the inferred meaning of a column, TABLE.COLUMN=MEANING: number, category, "
-                   "time:UNIT or skip")
+                   "Replace the inferred meaning of a column: TABLE.COLUMN=MEANING, where MEANING is number, "
+                   "category, time:UNIT or skip")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  tables
+      ->add_option(
+          "--meanings", options->meanings_file,
+          "Read meanings from YAML, TABLE: {COLUMN: MEANING}; default: meanings.yaml of DATASET, if there")
+      ->type_name("FILE");
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
       ->type_name("DIR");
   tables->add_flag("--reverse", options->tables.reverse,
-                   "Make each edge type in both directions: also rev_NAME");
+                   "Also add each edge type in the opposite direction, as rev_NAME");
   tables->add_flag("--force", options->tables.force, "Replace an existing output");
   tables->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*tables);

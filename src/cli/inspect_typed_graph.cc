@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/units.h"
+#include "cli/counted.h"
 #include "store/typed_graph.h"
 #include "telemetry/table.h"
 
@@ -29,11 +30,14 @@ std::string date_text(int64_t time, const std::string& unit) {
                      static_cast<unsigned>(date.day()));
 }
 
-std::string end_text(const Json& column, const char* key) {
+// Returns the first or last value, a number with the digits of the type that it is stored in.
+std::string end_text(const DataSetView& set, const Json& column, const char* key) {
   if (!column.contains(key)) return "-";
-  if (column.contains("unit") && column[key].is_number_integer())
-    return date_text(column[key], column["unit"]);
-  return column[key].dump();
+  const Json& end = column[key];
+  if (column.contains("unit") && end.is_number_integer()) return date_text(end, column["unit"]);
+  const std::string& dtype = set.columns().at(column["column"].get<std::string>()).shape().dtype;
+  if (end.is_number_float() && dtype == npy_dtype<float>()) return fmt::format("{}", end.get<float>());
+  return end.dump();
 }
 
 std::string count_text(const Json& column, const char* key) {
@@ -45,14 +49,34 @@ std::string text_or_dash(const Json& value) {
   return value.is_string() ? value.get<std::string>() : "-";
 }
 
-std::string columns_table(const Json& node_types) {
+std::string columns_table(const DataSetView& set) {
   Table table({"<node type", "<column", "<meaning", "missing", "distinct", "first", "last"});
-  for (const Json& type : node_types)
+  for (const Json& type : set.manifest()["node_types"])
     for (const Json& column : type["columns"])
       table.add({text_or_dash(type["name"]), text_or_dash(column["name"]), text_or_dash(column["meaning"]),
                  count_text(column, "missing"),
-                 column.contains("distinct") ? count_text(column, "distinct") : "-", end_text(column, "min"),
-                 end_text(column, "max")});
+                 column.contains("distinct") ? count_text(column, "distinct") : "-",
+                 end_text(set, column, "min"), end_text(set, column, "max")});
+  return table.text();
+}
+
+std::string tasks_table(const TypedGraphView& graph) {
+  Table table({"<task", "<kind", "<type", "<entity", "<split", "seeds", "dangling", "first", "last"});
+  const Json& manifest = graph.set().manifest();
+  for (size_t at = 0; at < graph.tasks().size(); ++at) {
+    const TaskView& task = graph.tasks()[at];
+    if (task.splits.empty())
+      table.add({task.name, task.kind, task.type, task.entity, "-", "-", "-", "-", "-"});
+    for (size_t split = 0; split < task.splits.size(); ++split) {
+      const SeedsView& seeds = task.splits[split];
+      const bool any = !seeds.times.empty();
+      const auto [first, last] = std::ranges::minmax_element(seeds.times);
+      table.add({task.name, task.kind, task.type, task.entity, seeds.split,
+                 format_count(static_cast<int64_t>(seeds.nodes.size())),
+                 format_count(manifest["tasks"][at]["splits"][split]["dangling"]),
+                 any ? date_text(*first, "ns") : "-", any ? date_text(*last, "ns") : "-"});
+    }
+  }
   return table.text();
 }
 
@@ -61,8 +85,9 @@ std::string columns_table(const Json& node_types) {
 void inspect_typed_graph(const std::string& folder) {
   const TypedGraphView graph(folder);
   const Json& manifest = graph.set().manifest();
-  fmt::print("{}: graph with {} node types and {} edge types\n\n", folder, graph.node_types().size(),
-             graph.edge_types().size());
+  fmt::print("{}: graph with {} and {}\n\n", folder,
+             counted(static_cast<int64_t>(graph.node_types().size()), "node type"),
+             counted(static_cast<int64_t>(graph.edge_types().size()), "edge type"));
   Table nodes({"<node type", "nodes", "<time", "first", "last"});
   for (const NodeTypeView& type : graph.node_types()) {
     const bool any = !type.time.empty();
@@ -73,7 +98,8 @@ void inspect_typed_graph(const std::string& folder) {
   Table edges({"<source", "<edge type", "<target", "edges"});
   for (const EdgeTypeView& type : graph.edge_types())
     edges.add({type.source, type.name, type.target, format_count(static_cast<int64_t>(type.indices.size()))});
-  fmt::print("{}\n{}\n{}", nodes.text(), edges.text(), columns_table(manifest["node_types"]));
+  fmt::print("{}\n{}\n{}", nodes.text(), edges.text(), columns_table(graph.set()));
+  if (!graph.tasks().empty()) fmt::print("\n{}", tasks_table(graph));
   for (const Json& type : manifest["node_types"])
     for (const Json& column : type.value("left_out", Json::array()))
       fmt::print("left out: {}.{}: {}\n", text_or_dash(type["name"]),

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/counted.h"
 #include "cli/inspect_typed_graph.h"
 #include "cli/inspector.h"
 #include "cli/verbs.h"
@@ -16,6 +17,7 @@
 #include "store/graph.h"
 #include "store/graph_set.h"
 #include "store/typed_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -42,17 +44,17 @@ void inspect_graphs(const std::string& folder) {
     const auto first = static_cast<size_t>(split.first_graph);
     const auto last = first + static_cast<size_t>(split.graphs);
     if (split.first_graph < 0 || split.graphs < 0 || last >= graphs.node_ptr.size())
-      throw InputError(
-          fmt::format("{}: split '{}' lies outside the graphs; run `plimsoll verify`", folder, split.name));
+      throw InputError(fmt::format("{}: split '{}' is outside the range of graphs; run `plimsoll verify`",
+                                   folder, split.name));
     const int64_t attacks = std::accumulate(graphs.y.begin() + split.first_graph,
                                             graphs.y.begin() + split.first_graph + split.graphs, int64_t{0});
     table.add({split.name, format_count(split.graphs), format_count(attacks),
                format_count(graphs.node_ptr[last] - graphs.node_ptr[first]),
                format_count(graphs.edge_ptr[last] - graphs.edge_ptr[first])});
   }
-  fmt::print("{}: graph_set, {} graphs, {} node and {} edge features, {} IDs{}\n\n{}", folder,
-             format_count(graphs.graphs()), view.node_features(), view.edge_features(),
-             format_count(static_cast<int64_t>(view.tables().vocabulary.size())),
+  fmt::print("{}: graph_set, {}, {} node and {} edge features, {}{}\n\n{}", folder,
+             counted(graphs.graphs(), "graph"), view.node_features(), view.edge_features(),
+             counted(static_cast<int64_t>(view.tables().vocabulary.size()), "ID"),
              view.set().has_column("pos") ? ", coordinates of nodes" : "", table.text());
 }
 
@@ -67,17 +69,17 @@ std::string columns_text(const DataSetView& set) {
 void inspect_graph(const std::string& folder) {
   const GraphView graph(folder);
   const GraphTables& tables = graph.tables();
-  fmt::print("{}: graph, {} nodes with {} features, {} edges with {}, {} classes; rows hold {}-neighbours\n",
-             folder, format_count(graph.nodes()), graph.node_features(), format_count(graph.edges()),
-             graph.edge_features(), tables.classes, tables.direction);
+  fmt::print("{}: graph, {} with {}, {} with {}, {}; rows hold {}-neighbours\n", folder,
+             counted(graph.nodes(), "node"), counted(graph.node_features(), "feature"),
+             counted(graph.edges(), "edge"), graph.edge_features(), counted(tables.classes, "class"),
+             tables.direction);
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split(split).empty())
-      fmt::print("{}: {} nodes\n", kGraphSplits[split],
-                 format_count(static_cast<int64_t>(graph.split(split).size())));
+      fmt::print("{}: {}\n", kGraphSplits[split], counted(std::ssize(graph.split(split)), "node"));
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split_edges(split).empty())
-      fmt::print("{}: {} edges to predict\n", kGraphSplits[split],
-                 format_count(static_cast<int64_t>(graph.split_edges(split).size() / 2)));
+      fmt::print("{}: {} to predict\n", kGraphSplits[split],
+                 counted(std::ssize(graph.split_edges(split)) / 2, "edge"));
   fmt::print("\n{}", columns_text(graph.set()));
 }
 
@@ -134,8 +136,8 @@ void run(const InspectVerbOptions& options) {
     }
     for (const CLI::Option* option : known.options)
       if (*option)
-        throw UsageError(fmt::format("{}: is a data set of kind {}; {} is for {}", options.folder, set.kind(),
-                                     option->get_name(), known.inspector->kind()));
+        throw UsageError(fmt::format("{}: is a data set of kind {}, but {} is for kind {}", options.folder,
+                                     set.kind(), option->get_name(), known.inspector->kind()));
   }
   if (!options.json) return print(options.folder, set, inspector);
   Json json = set.manifest();
@@ -148,20 +150,20 @@ void run(const InspectVerbOptions& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb =
-      app.add_subcommand("inspect", "Show the contents of a data set, or the memory limits found");
+      app.add_subcommand("inspect", "Show the contents of a data set, or the detected memory limits");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
 #ifdef PLIMSOLL_CAN
-  options->of_kinds.push_back({inspector_of_frames(), {}});
+  options->of_kinds.push_back({inspector_can(), {}});
 #endif
   for (KindInspector& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
   CLI::Option* const limits =
-      verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source");
+      verb->add_flag("--limits", options->limits, "Show the detected memory limits and their sources");
   limits->excludes(folder);
   for (const KindInspector& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
                  "Print the manifest, with the results of the other options, or the limits, as JSON");
-  verb->footer("Example: plimsoll inspect frames");
+  verb->footer("Example: plimsoll inspect graphs");
   verb->callback([options] { run(*options); });
 }
 

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// From now on the first TERM, INT or USR1 sets the returned flag, so that work can end in order; a second
-/// one ends the process at once with 128 + its number.
+/// From now on, the first TERM, INT or USR1 sets the returned flag, so that work can stop cleanly; a second
+/// signal ends the process at once with the exit code 128 + its number.
 const std::atomic<bool>& catch_interrupts();
 
 /// Thrown out of work that a signal ended; run_command() then ends the process by that signal.
@@ -22,14 +22,14 @@ struct AlarmsRaised {
   static constexpr int kExitCode = 10;
 };
 
-/// Like catch_interrupts(); in addition throw_if_stopped() throws Stopped after the signal. If nothing calls
-/// it within kSecondsToStop, the process ends by the signal.
+/// Like catch_interrupts(), but throw_if_stopped() also throws Stopped after the signal. If the process is
+/// not done within kSecondsToStop, the signal ends it.
 void stop_in_order();
 void throw_if_stopped();
 inline constexpr unsigned kSecondsToStop = 5;
 
-/// A callback for work whose output appears at its end and that calls `progress` now and then: after a signal
-/// it throws Stopped, so that unfinished output is removed.
+/// Returns a callback for work that publishes its output at the end and calls `progress` regularly. After a
+/// signal, the callback throws Stopped, so that unfinished output is removed.
 template <typename Progress>
 auto until_stopped(Progress progress) {
   stop_in_order();

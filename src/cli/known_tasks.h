@@ -2,7 +2,7 @@
 
 namespace plimsoll {
 
-/// Makes all tasks of this program known (run/task.h). Programs and tests call it once when they start.
+/// Registers all tasks of this program (run/task.h). Programs and tests call it once when they start.
 void register_known_tasks();
 
 }  // namespace plimsoll

@@ -18,7 +18,7 @@ void print_made(const MadeSet& made, double seconds, Budget& budget, bool json) 
   }
   fmt::print("{}: {}\n", out, made.text);
   if (made.already_there) {
-    fmt::print("already there from the same {}: nothing done\n", made.from);
+    fmt::print("already there, made from the same {}: nothing done\n", made.from);
     return;
   }
   fmt::print("{}{}\n{}\n", made.remarks, made.took, budget.report());

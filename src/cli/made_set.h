@@ -14,14 +14,14 @@ struct MadeSet {
   bool already_there = false;
   Json counts;          ///< Counts for --json.
   std::string text;     ///< Text after "OUT: ", such as "1,200 graphs".
-  std::string from;     ///< What an existing set was made from, such as "sources".
+  std::string from;     ///< The inputs from which an existing set was made, such as "sources".
   std::string remarks;  ///< Separate lines, each with its end; may be empty.
-  std::string took;     ///< Duration and rate, such as "0.19 s (8,166,861 frames/s)".
+  std::string took;     ///< Duration and rate, such as "0.19 s (8,166,861 rows/s)".
 };
 
 void print_made(const MadeSet& made, double seconds, Budget& budget, bool json);
 
-/// Formats a rate, such as "8,166,861 frames/s".
+/// Formats a rate, such as "8,166,861 rows/s".
 std::string format_rate(int64_t count, double seconds, const char* unit);
 
 }  // namespace plimsoll

@@ -14,6 +14,9 @@
 #include "cli/train_options.h"
 #include "cli/verbs.h"
 #include "memory/c_heap.h"
+#ifdef PLIMSOLL_CAN
+#include "can/recipe/can_sections.h"
+#endif
 
 namespace plimsoll {
 namespace {
@@ -29,11 +32,11 @@ namespace {
   ::execv(trainer.c_str(), argv);
   if (const char* why = std::getenv("PLIMSOLL_NO_TRAINER")) throw Failure(why);
   throw Failure(trainer.string() +
-                " cannot be started; build it with torch (make build), it does all training");
+                " cannot be started; it does all training: build it with torch (make build)");
 }
 
-// Whether a launcher, torchrun or srun, started this process as one of several; the same test as place() of
-// the package.
+// Whether a launcher (torchrun or srun) started this process as one of several; place() of the Python package
+// tests the same.
 bool is_a_rank() {
   const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
   const auto is_more_than_one = [](const char* name) {
@@ -44,7 +47,7 @@ bool is_a_rank() {
          (is_set("SLURM_PROCID") && is_more_than_one("SLURM_STEP_NUM_TASKS"));
 }
 
-// Whether the work of a verb belongs to a process of Python.
+// Whether the verb has to run in a Python process.
 template <typename Options>
 bool is_for_python(const Options& options, RunsIn where) {
   if constexpr (requires { options.ranks; })
@@ -75,20 +78,16 @@ std::vector<Verb> all_verbs(char** argv) {
       {{"job-report"}, add_job_report},
   };
   std::ranges::move(trainer_verbs(run_elsewhere), std::back_inserter(verbs));
-  const std::vector<Verb> others = {
-      {{"top"}, add_top},         {{"compare"}, add_compare},
+  verbs.push_back({{"top"}, add_top});
+  verbs.push_back({{"compare"}, add_compare});
 #ifdef PLIMSOLL_CAN
-      {{"windows"}, add_windows}, {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
-      {{"check"}, add_check},     {{"calibrate"}, add_calibrate},
-      {{"detect"}, add_detect},   {{"detector"}, add_detector},
+  std::ranges::move(can_verbs(argv), std::back_inserter(verbs));
 #endif
-  };
-  verbs.insert(verbs.end(), others.begin(), others.end());
   return verbs;
 }
 
-// Adds only the verb that is used, because the options of all take 0.2 MiB of a budget; adds all if none is
-// used.
+// Adds only the verb that the arguments name, because the options of all verbs use 0.2 MiB of a budget. Adds
+// all if they name none.
 void add_verbs(CLI::App& app, int argc, char** argv) {
   const std::vector<Verb> all = all_verbs(argv);
   for (const Verb& verb : all)
@@ -102,6 +101,9 @@ void add_verbs(CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   plimsoll::return_large_buffers();
+#ifdef PLIMSOLL_CAN
+  plimsoll::register_can_recipe();
+#endif
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
   plimsoll::add_verbs(app, argc, argv);
   return plimsoll::run_command(app, argc, argv);

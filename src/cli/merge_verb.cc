@@ -50,14 +50,14 @@ void run(MergeVerbOptions& options) {
 void add_merge(CLI::App& app) {
   auto options = std::make_shared<MergeVerbOptions>();
   CLI::App* verb = app.add_subcommand("merge", "Join the shards of a data set");
-  verb->add_option("SHARD", options->merge.shards, "All shards of one set, in any order")->required();
+  verb->add_option("SHARD", options->merge.shards, "All shards of one data set, in any order")->required();
   verb->add_option("--out", options->merge.out, "Write the data set to this folder")
       ->required()
       ->type_name("DIR");
   verb->add_flag("--force", options->merge.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
-  verb->footer("Example: plimsoll merge shards/frames-1 shards/frames-2 --out frames");
+  verb->footer("Example: plimsoll merge shards/graph-1 shards/graph-2 --out graph");
   verb->callback([options] { run(*options); });
 }
 

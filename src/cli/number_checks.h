@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Checks an option's text like CLI::Range, but also refuses non-finite numbers and has a short message:
+/// Checks an option's value like CLI::Range, but also refuses non-finite numbers and has a shorter message:
 /// "found 'nan', expected a number from 0 to 86400".
 CLI::Validator at_least(int64_t min);
 CLI::Validator within(double min, double max);

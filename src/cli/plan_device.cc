@@ -25,7 +25,7 @@ void print(const DevicePlan& plan, bool nothing_was_run) {
              format_count(plan.worst.graphs), format_count(plan.worst.nodes), format_count(plan.worst.edges),
              format_bytes(plan.worst_bytes), plan.operation, format_bytes(plan.range));
   fmt::print("blocks in flight: {}{}; {} of pinned memory on the host\n", plan.blocks,
-             plan.recompute ? ", layers run again in backward" : "", format_bytes(plan.staging));
+             plan.recompute ? ", layers recomputed in backward" : "", format_bytes(plan.staging));
   fmt::print("smallest device budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
   Table budgets({"device budget", "blocks in flight"});
@@ -33,12 +33,12 @@ void print(const DevicePlan& plan, bool nothing_was_run) {
     budgets.add({format_bytes(plan.budget_for[blocks - 1]), std::to_string(blocks)});
   fmt::print("{}", budgets.text());
   if (nothing_was_run)
-    fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
+    fmt::print("not exact: nothing was run, and {} are assumed for the context\n",
                format_bytes(PlannedDevice::kAssumedContext));
   else
     fmt::print("{}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact);
   if (plan.without_cuda.empty()) return;
-  fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
+  fmt::print("no CUDA kernel, sized as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
 }
 
 const DevicePlan& largest_device_budget(const StagePlans& plans) {
@@ -54,15 +54,15 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
   DeviceChoice device = parse_device(options.device.device);
   if (device.kind == Kind::cpu) {
     if (options.device.budget.empty()) return {};
-    throw UsageError("--device-budget is for a GPU: add --device cuda");
+    throw UsageError("--device-budget works only with a GPU; add --device cuda");
   }
   const bool is_present = device.index < find_cuda_devices().count;
   if (!is_present && device.kind == Kind::automatic) return {};
   const bool runs_blocks = options.mode && options.mode != Estimation::from_shapes;
   if (runs_blocks && !is_present)
     throw UsageError("--mode " + std::string(word_of(*options.mode)) +
-                     " runs blocks on the GPU, and there is none here: leave it out for a static plan");
-  if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
+                     " runs blocks on the GPU, and this machine has none; remove --mode for a static plan");
+  if (!options.table.empty()) throw UsageError("--table plans for the CPU only; remove --device");
   if (runs_blocks) return {.open = open_device(options.device, options.ranks, threads)};
   return {.budget =
               device_budget(options.device.budget,
@@ -86,7 +86,7 @@ void print_device_plans(const StagePlans& plans, Estimation mode, bool json) {
       for (const auto& [stage, plan] : plans)
         table.add({stage, format_bytes(plan.device->peak), format_bytes(plan.device->min_budget),
                    std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
-      fmt::print("{}\nthe stage that needs most:\n", table.text());
+      fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
     }
     print(largest, mode == Estimation::from_shapes);
   }

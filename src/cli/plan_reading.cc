@@ -8,20 +8,21 @@
 
 #include "base/units.h"
 #include "engine/plan/start_up.h"
+#include "telemetry/progress.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {
 
-// Infinite if the rate is not known.
+// Seconds that `amount` takes at `rate`; infinite if the rate is 0, which means unknown.
 double seconds_for(double amount, double rate) {
   return amount > 0 ? amount / rate : 0;
 }
 
-// Nothing if the disk's or the processors' part is not known.
+// Seconds per epoch; nullopt if the disk's or the processors' part is unknown.
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
-  // A scattered read takes the time of a piece and that of its bytes. Long reads of a short file have no
-  // rate.
+  // A scattered read costs the time of one access plus the time of its bytes. For a short file, no rate of
+  // long reads is known.
   const double bytes = reading.pieces > 0 && disk.read == 0 ? 0 : seconds_for(reading.read, disk.read);
   const double reads = seconds_for(reading.pieces, disk.rows) + bytes;
   const double seconds = reads + seconds_for(reading.written, disk.write);
@@ -40,7 +41,8 @@ void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
   for (const MemoryPlan::Reading& at : plan.reading) {
     const auto seconds = seconds_of(at, disk);
     table.add({fmt::format("{:.0f} %", 100 * at.share), format_bytes(at.budget), bytes_of(at.read),
-               bytes_of(at.written), seconds ? fmt::format("{:.1f}", *seconds) : "-"});
+               bytes_of(at.written),
+               seconds && *seconds <= kMaxEstimateSeconds ? fmt::format("{:.1f}", *seconds) : "-"});
   }
   if (plan.start_up) fmt::print("{}\n", start_up_in_words(*plan.start_up));
   fmt::print("what memory buys, estimated for this disk (reads {}/s or {} scattered rows/s, writes {}/s)\n{}",

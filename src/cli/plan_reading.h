@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// Prints what memory buys for one giant graph: seconds per epoch with parts of it in memory, on a disk of
-/// this speed. These are estimates: bytes come from a model, and disk and processors are assumed to work at
-/// the same time.
+/// Prints the seconds per epoch of one giant graph, by the share of it that is in memory, for a disk of this
+/// speed. These are estimates: a model computes the bytes, and disk and processors are assumed to work in
+/// parallel.
 void print_reading(const MemoryPlan& plan, const DiskSpeed& disk);
 Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk);
 

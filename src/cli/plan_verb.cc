@@ -21,13 +21,14 @@
 #include "run/plan_savings.h"
 #include "run/plan_table.h"
 #include "store/graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {
 
-// The components of the peak, floor first; their sum is the peak.
+// The parts of the peak, the floor first; they sum to the peak.
 std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
                                                        const Budget& budget) {
   std::vector<std::pair<std::string, int64_t>> parts = {
@@ -43,9 +44,20 @@ std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, c
   return parts;
 }
 
-std::string size_of(const MemoryPlan::Block& block) {
-  return fmt::format("{} graphs, {} nodes, {} edges", format_count(block.size.graphs),
-                     format_count(block.size.nodes), format_count(block.size.edges));
+// Whether the blocks of a plan are samples of one giant graph, which have to be drawn.
+bool has_samples(const MemoryPlan& plan) {
+  return plan.start_up.has_value();
+}
+
+// The unit of the plan's speed.
+const char* unit_of(const MemoryPlan& plan) {
+  return has_samples(plan) ? "block" : "graph";
+}
+
+std::string size_of(const MemoryPlan& plan) {
+  const BlockSize& size = plan.worst.size;
+  const std::string content = counted(size.nodes, "node") + ", " + counted(size.edges, "edge");
+  return has_samples(plan) ? content : counted(size.graphs, "graph") + ", " + content;
 }
 
 void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget, int threads) {
@@ -55,22 +67,22 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
   parts.add({"budget", format_count(budget.bytes()), format_bytes(budget.bytes())});
   fmt::print("{}\n", parts.text());
-  fmt::print("worst block: {}; {} at its peak in {}, {} of the slab\n", size_of(plan.worst),
+  fmt::print("worst block: {}; {} at its peak in {}, {} of the slab\n", size_of(plan),
              format_bytes(plan.worst.peak_bytes), plan.worst.operation, format_bytes(plan.worst.range_bytes));
   if (plan.verified_peak_bytes > 0)
     fmt::print("  predicted {} bytes, {} when it was run\n", format_count(plan.worst.peak_bytes),
                format_count(plan.verified_peak_bytes));
   fmt::print("blocks in flight: {} of {} threads{}; {} read ahead\n", plan.execution.blocks, threads,
-             plan.execution.recompute ? ", layers run again in backward" : "", plan.execution.prefetch);
-  if (!plan.recompute_note.empty()) fmt::print("running layers again in backward: {}\n", plan.recompute_note);
+             plan.execution.recompute ? ", layers recomputed in backward" : "", plan.execution.prefetch);
+  if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
-  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one graph of {}\n",
-             format_bytes(plan.room_for_graph));
+  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one {} of {}\n",
+             unit_of(plan), format_bytes(plan.room_for_graph));
   for (const MemoryPlan::Graph& graph : plan.too_large)
-    fmt::print("  graph {} does not fit: {} nodes, {} edges, {}\n", graph.graph, format_count(graph.nodes),
-               format_count(graph.edges), format_bytes(graph.bytes));
-  Table speed({"budget", "blocks in flight", "<layers", "graphs/s"});
+    fmt::print("  {} {} does not fit: {}, {}, {}\n", unit_of(plan), graph.graph, counted(graph.nodes, "node"),
+               counted(graph.edges, "edge"), format_bytes(graph.bytes));
+  Table speed({"budget", "blocks in flight", "<layers", fmt::format("{}s/s", unit_of(plan))});
   for (const MemoryPlan::Speed& at : plan.speed)
     speed.add({format_bytes(at.budget), std::to_string(at.blocks_in_flight),
                at.recompute ? "run again" : "kept",
@@ -85,8 +97,8 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
 // Prints what all ranks of this machine need, and the data that they exchange.
 void print_ranks(const MemoryPlan& plan) {
   fmt::print(
-      "{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
-      "  a step: each sends {3}, {4:.2f} of twice the bytes of all parameters\n",
+      "{0} ranks; the table is for one: a machine with all of them needs {1}, at least {2}\n  per step each "
+      "rank sends {3}, {4:.2f} times twice the bytes of all parameters\n",
       plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
       format_bytes(plan.bytes_sent),
       static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
@@ -94,14 +106,16 @@ void print_ranks(const MemoryPlan& plan) {
 
 // Prints the stages side by side, then the decisive one in detail.
 void print_stages(const StagePlans& plans) {
-  Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
+  const bool samples = !plans.empty() && has_samples(plans.front().second);
+  Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block",
+               samples ? "blocks/s" : "graphs/s"});
   for (const auto& [stage, plan] : plans)
     table.add({stage, format_bytes(plan.peak), format_bytes(plan.min_budget),
                std::to_string(plan.execution.blocks), format_bytes(plan.worst.peak_bytes),
                plan.execution.graphs_per_s > 0
                    ? format_count(static_cast<int64_t>(plan.execution.graphs_per_s))
                    : "-"});
-  fmt::print("{}\nthe stage that needs most:\n", table.text());
+  fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
 }
 
 std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
@@ -129,10 +143,11 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
                         {"feasible", speed.has_value()},
                         {"blocks_in_flight", speed ? speed->blocks_in_flight : 0},
                         {"graphs_per_s", speed ? speed->graphs_per_s : 0}});
-      cells.push_back(!speed                     ? "-"
-                      : speed->graphs_per_s <= 0 ? fmt::format("{} in flight", speed->blocks_in_flight)
-                                                 : fmt::format("{} in flight, {:.3g} graphs/s",
-                                                               speed->blocks_in_flight, speed->graphs_per_s));
+      cells.push_back(!speed ? "-"
+                      : speed->graphs_per_s <= 0
+                          ? fmt::format("{} in flight", speed->blocks_in_flight)
+                          : fmt::format("{} in flight, {:.3g} {}s/s", speed->blocks_in_flight,
+                                        speed->graphs_per_s, unit_of(setting.plan)));
     }
     rows.push_back({{"hidden", setting.hidden},
                     {"layers", setting.layers},
@@ -149,7 +164,7 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
 
 void print_profile(const TapeProfile& profile, const std::vector<Saving>& savings) {
   if (profile.at_peak.empty()) {
-    fmt::print("\nmemory by module: not known, what is allocated depends on the data\n");
+    fmt::print("\nmemory by module: unknown, because allocations depend on the data\n");
     return;
   }
   Table modules({"<module", "bytes", "", "share"});
@@ -200,7 +215,7 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
   }
 }
 
-// The folder of the file in which samples of a giant graph are made: TMPDIR, or /var/tmp, which is on a disk.
+// The folder for the file with samples of a giant graph: TMPDIR, or /var/tmp, which is on a disk.
 std::filesystem::path folder_for_samples() {
   const char* const given = std::getenv("TMPDIR");
   return given != nullptr && *given != '\0' ? given : "/var/tmp";
@@ -227,7 +242,7 @@ struct PlanDetails {
   TapeProfile profile = {};
   std::vector<Saving> savings = {};
   DiskSpeed disk = {};
-  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can tell.
+  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can compute it.
 };
 
 PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool profiles) {
@@ -293,7 +308,7 @@ void run_verb(const PlanOptions& options, Exchange*) {
   const StagePlans plans = plan_within(request);
   if (request.is_on_device() && (options.profile || !options.snapshot.empty()))
     throw UsageError(
-        "--profile and --snapshot are of a plan for the CPU; leave --device and --device-budget out");
+        "--profile and --snapshot work only for a plan on the CPU; remove --device and --device-budget");
   if (request.is_on_device())
     return print_device_plans(plans, request.recipe.memory.estimation, options.json);
   const PlanDetails details = details_of(plans, request, options.profile);

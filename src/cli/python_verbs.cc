@@ -14,17 +14,12 @@ namespace plimsoll {
 void become_python(char** argv) {
   const char* const named = std::getenv("PLIMSOLL_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // Without this check, a Python that lacks the package would print a traceback.
+  // The program catches ImportError, as a Python without the package would otherwise print a traceback.
   static constexpr const char* kProgram =
-      "import sys\n"
-      "try:\n"
-      "    from plimsoll.jobs.commands import main\n"
-      "except ImportError as error:\n"
-      "    print(f'plimsoll: {sys.executable}: {error}; this needs the Python package: pip install "
-      "'\n"
-      "          'plimsoll, and set PLIMSOLL_PYTHON to the Python that has it', file=sys.stderr)\n"
-      "    sys.exit(2)\n"
-      "main(sys.argv[1:])\n";
+      "import sys\ntry:\n    from plimsoll.jobs.commands import main\nexcept ImportError as error:\n    "
+      "print(f'plimsoll: {sys.executable}: {error}; this verb needs the Python package: pip install '\n      "
+      "    'plimsoll, and set PLIMSOLL_PYTHON to the Python that has it', file=sys.stderr)\n    "
+      "sys.exit(2)\nmain(sys.argv[1:])\n";
   std::vector<char*> arguments = {const_cast<char*>(python.c_str()), const_cast<char*>("-c"),
                                   const_cast<char*>(kProgram)};
   for (char** argument = argv + 1; *argument != nullptr; ++argument) arguments.push_back(*argument);

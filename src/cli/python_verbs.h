@@ -5,7 +5,7 @@
 namespace plimsoll {
 
 /// Replaces this process by `python -m plimsoll` with the same arguments, for ranks of a run and for the
-/// verbs below. The Python is that of PLIMSOLL_PYTHON, otherwise python3; it must have the package. Errors:
+/// verbs below. Runs PLIMSOLL_PYTHON, or python3 if it is not set; that Python must have the package. Errors:
 /// Failure if it cannot be started.
 [[noreturn]] void become_python(char** argv);
 

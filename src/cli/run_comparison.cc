@@ -54,7 +54,7 @@ RunFiles read_run(const fs::path& folder) {
   RunFiles run{folder, {}, {}, {}, {}};
   if (fs::exists(folder / "manifest.json")) run.manifest = parse_json(read_text(folder / "manifest.json"));
   if (!run.manifest.is_object() || run.manifest.value("kind", Json()) != "run")
-    throw InputError(folder.string() + ": is no run; expected a folder that `plimsoll train` made");
+    throw InputError(folder.string() + ": is not a run; expected a folder that `plimsoll train` wrote");
   run.recipe = settings_of(folder, run.manifest);
   if (fs::exists(folder / "evaluation.json"))
     run.evaluation = parse_json(read_text(folder / "evaluation.json"));
@@ -62,7 +62,7 @@ RunFiles read_run(const fs::path& folder) {
   return run;
 }
 
-// Facts of runs; the first run that has a fact adds its row.
+// Rows of a table with one column per run; the first run that has a value adds its row.
 class Rows {
  public:
   explicit Rows(size_t runs) : runs_(runs) {}
@@ -114,8 +114,8 @@ void add_memory(Rows& rows, size_t run, const RunFiles& files) {
 }
 
 // The fields that results of all tasks may have (docs/command-line.md).
-void add_verdicts(Rows& rows, size_t run, const std::string& split, const Json& models) {
-  static constexpr std::array<const char*, 13> kFigures = {
+void add_results(Rows& rows, size_t run, const std::string& split, const Json& models) {
+  static constexpr std::array<const char*, 13> kMetrics = {
       "loss", "accuracy", "f1", "auc", "pr_auc",           "fpr", "precision", "recall",
       "mae",  "rmse",     "r2", "mrr", "average_precision"};
   for (const Json& model : models) {
@@ -123,14 +123,14 @@ void add_verdicts(Rows& rows, size_t run, const std::string& split, const Json& 
     if (const Json seed = at(model, "/seed"); seed.is_number()) name += " seed " + seed.dump();
     if (const Json rate = at(model, "/target_fpr"); rate.is_number())
       name += fmt::format(" at {:g} %", 100 * rate.get<double>());
-    for (const char* figure : kFigures)
-      if (model.contains(figure)) rows.add(run, name + ": " + figure, model.at(figure), Unit::number);
+    for (const char* metric : kMetrics)
+      if (model.contains(metric)) rows.add(run, name + ": " + metric, model.at(metric), Unit::number);
   }
 }
 
 void add_evaluation(Rows& rows, size_t run, const RunFiles& files) {
   for (const Json& split : at(files.evaluation, "/splits"))
-    if (split.contains("models")) add_verdicts(rows, run, split.value("name", ""), split.at("models"));
+    if (split.contains("models")) add_results(rows, run, split.value("name", ""), split.at("models"));
 }
 
 void add_facts(Rows& rows, size_t run, const RunFiles& files) {
@@ -152,7 +152,7 @@ bool Row::differs() const {
 }
 
 RunComparison compare_runs(const std::vector<fs::path>& folders) {
-  if (folders.size() < 2) throw UsageError("compare needs two runs at least");
+  if (folders.size() < 2) throw UsageError("compare needs at least two runs");
   RunComparison comparison;
   std::vector<RunFiles> runs;
   for (const fs::path& folder : folders) {

@@ -12,10 +12,10 @@ namespace plimsoll {
 /// Runs side by side.
 struct RunComparison {
   enum class Unit : uint8_t { text, number, seconds, bytes };
-  /// A fact of all runs.
+  /// One row: a value for each run.
   struct Row {
     std::string name;
-    std::vector<Json> values;  ///< One value for each run; null if the run does not have it.
+    std::vector<Json> values;  ///< One per run; null if the run does not have this value.
     Unit unit = Unit::text;
     bool differs() const;
   };
@@ -37,10 +37,10 @@ struct RunComparison {
 };
 
 /// Reads manifest, recipe, metrics and evaluation of each run. Errors: UsageError for fewer than two;
-/// InputError for a folder that is no run, naming it.
+/// InputError that names a folder that is not a run.
 RunComparison compare_runs(const std::vector<std::filesystem::path>& folders);
 
-/// Formats a value for people: "12.3 MiB".
+/// Formats a value as readable text, such as "12.3 MiB".
 std::string text_of(const Json& value, RunComparison::Unit unit);
 Json comparison_json(const RunComparison& comparison);
 std::string comparison_text(const RunComparison& comparison);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/units.h"
+#include "telemetry/progress.h"
 
 namespace plimsoll {
 namespace {
@@ -43,8 +44,12 @@ std::string progress_line(const Json& run, int width) {
       fmt::format("epoch {} of {}  {} {:.1f} %", whole_at(run, "/progress/epoch"),
                   whole_at(run, "/start/max_epochs"), bar(done / total, width / 4), 100 * done / total);
   if (rate > 0) {
-    line += fmt::format("  {} graphs/s", format_count(std::llround(rate)));
-    if (run.at("state") == "running") line += fmt::format(", {} left", format_seconds((total - done) / rate));
+    // Blocks of one giant graph had to be sampled at the start.
+    const bool blocks = run.value(Json::json_pointer("/start/start_up"), Json()).is_object();
+    line += fmt::format("  {} {}/s", format_count(std::llround(rate)), blocks ? "blocks" : "graphs");
+    const double left = (total - done) / rate;
+    if (run.at("state") == "running" && left <= kMaxEstimateSeconds)
+      line += fmt::format(", {} left", format_seconds(left));
   }
   return line;
 }
@@ -118,13 +123,14 @@ std::string device_line(const Json& run, int width) {
 }
 
 std::string binds_line(const Json& run) {
-  return fmt::format("{} blocks in flight, {} threads: {} binds", whole_at(run, "/progress/blocks_in_flight"),
-                     whole_at(run, "/start/threads"), text_at(run, "/progress/binds"));
+  return fmt::format("{} blocks in flight, {} threads; bottleneck: {}",
+                     whole_at(run, "/progress/blocks_in_flight"), whole_at(run, "/start/threads"),
+                     text_at(run, "/progress/binds"));
 }
 
 std::string work_line(const Json& run) {
   const auto share = [&](const char* pointer) { return 100 * number_at(run, pointer); };
-  return fmt::format("work {:.0f} %, wait for graphs {:.0f} %, memory {:.0f} %, order {:.0f} %",
+  return fmt::format("work {:.0f} %; waiting for graphs {:.0f} %, for memory {:.0f} %, for order {:.0f} %",
                      share("/progress/working"), share("/progress/waited_reading"),
                      share("/progress/waited_memory"), share("/progress/waited_order"));
 }
@@ -142,14 +148,14 @@ std::string pressure_line(const Json& run) {
 std::string run_screen(const std::vector<Json>& runs, int width, double now) {
   std::string screen = fmt::format("plimsoll top: {} run{}\n", runs.size(), runs.size() == 1 ? "" : "s");
   if (runs.empty())
-    screen += "\nno process of this machine trains; name the folder of a run to see how it ended\n";
+    screen += "\nno process on this machine is training; give the folder of a run to see how it ended\n";
   for (const Json& run : runs) {
     screen += fmt::format("\n{}  {}  {}", path_from_here(text_at(run, "/run")), text_at(run, "/stage"),
                           text_at(run, "/state"));
     if (run.contains("process") && run.at("process").is_number())
       screen += fmt::format("  process {}", whole_at(run, "/process"));
     if (const double time = number_at(run, "/time"); time > 0)
-      screen += fmt::format("  last word {} ago", format_seconds(std::max(now - time, 0.0)));
+      screen += fmt::format("  last update {} ago", format_seconds(std::max(now - time, 0.0)));
     screen += "\n";
     const auto add = [&](std::string_view line) {
       for (std::string_view indent = "  "; !line.empty(); indent = "    ") {
@@ -159,7 +165,7 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
       }
     };
     if (!run.contains(Json::json_pointer("/start/planned_bytes")))
-      continue;  // The run computes a column, or is of an older version.
+      continue;  // The run computes a column, or an older version wrote it.
     if (run.contains("progress")) add(progress_line(run, width));
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));

@@ -10,6 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/graph/simulate_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -32,16 +33,16 @@ void run(SimulateGraphVerbOptions& options) {
         options.graph, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
   }
   const double seconds = watch.seconds();
-  print_made(
-      {.out = options.graph.out,
-       .already_there = result.already_there,
-       .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
-       .text = fmt::format("{} nodes with {} features, {} edges, {} classes", format_count(result.nodes),
-                           options.graph.features, format_count(result.edges), options.graph.classes),
-       .from = "options",
-       .remarks = "",
-       .took = format_seconds(seconds)},
-      seconds, budget, options.json);
+  print_made({.out = options.graph.out,
+              .already_there = result.already_there,
+              .counts = {{"nodes", result.nodes}, {"edges", result.edges}},
+              .text = fmt::format("{} with {}, {}, {}", counted(result.nodes, "node"),
+                                  counted(options.graph.features, "feature"), counted(result.edges, "edge"),
+                                  counted(options.graph.classes, "class")),
+              .from = "options",
+              .remarks = "",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace
@@ -51,23 +52,27 @@ void add_simulate_graph(CLI::App& simulate) {
   GraphSimulation& made = options->graph;
   CLI::App* graph =
       simulate.add_subcommand("graph", "Simulate one graph of communities and hubs, of any size");
-  graph->add_option("--nodes", made.nodes, "Number of nodes")->required()->check(at_least(1))->type_name("N");
-  graph->add_option("--degree", made.degree, "Approximate mean degree")
+  graph->add_option("--nodes", made.nodes, "Simulate this number of nodes")
+      ->required()
+      ->check(at_least(1))
+      ->type_name("N");
+  graph->add_option("--degree", made.degree, "Aim for this mean degree")
       ->type_name("D")
       ->capture_default_str();
-  graph->add_option("--features", made.features, "Number of features per node")
+  graph->add_option("--features", made.features, "Simulate this number of features per node")
       ->type_name("F")
       ->capture_default_str();
   graph
       ->add_option("--features-dtype", made.features_dtype,
-                   "Type to store features in: auto or f32 (unchanged), or rounded to f16, bf16 or i8")
+                   "Store features in this type: auto or f32 (unchanged), or f16, bf16 or i8, which round")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
-  graph->add_option("--classes", made.classes, "Number of communities, each a class")
+  graph
+      ->add_option("--classes", made.classes, "Simulate this number of communities, each of which is a class")
       ->type_name("C")
       ->capture_default_str();
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
-  graph->add_option("--seed", made.seed, "Random seed")->capture_default_str();
+  graph->add_option("--seed", made.seed, "Use this random seed")->capture_default_str();
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*graph);

@@ -47,8 +47,8 @@ int64_t file_bytes(const fs::path& data) {
   return bytes;
 }
 
-// The maximum that any stage will hold, in whole MiB, plus the difference that the floor of another process
-// may make.
+// The maximum that any stage holds, plus an allowance because the floor varies between processes, rounded up
+// to whole MiB.
 int64_t budget_of(const StagePlans& plans) {
   constexpr int64_t kFloorVaries = 256 * kKiB;
   int64_t bytes = 0;
@@ -87,11 +87,11 @@ void submit(const SlurmJob& job, const std::string& script) {
   const int refused = posix_spawnp(&child, "sbatch", nullptr, nullptr, arguments, environ);
   if (refused != 0)
     throw Failure(
-        fmt::format("sbatch cannot be started: {}; the job is in {}", std::strerror(refused), name));
+        fmt::format("sbatch cannot be started: {}; the job was saved as {}", std::strerror(refused), name));
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Failure("sbatch refused the job, which is in " + name);
+    throw Failure("sbatch refused the job, which was saved as " + name);
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ void run_verb(const SlurmOptions& options, Exchange*) {
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);
-  // Without the folder SLURM cannot write the output.
+  // SLURM cannot write the job's output if the folder does not exist.
   save_printed([&] { make_folders(job.run.parent_path()); });
 }
 

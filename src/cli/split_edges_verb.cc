@@ -40,14 +40,15 @@ void run(SplitEdgesVerbOptions& options) {
       {.out = options.split.out,
        .already_there = result.already_there,
        .counts = std::move(counts),
-       .text =
-           fmt::format("{} nodes, {} edges stay; to predict: {} train, {} validate, {} test",
-                       format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
-                       format_count(result.pairs[1]), format_count(result.pairs[2])),
+       .text = fmt::format(
+           "{} nodes, {} edges kept; to predict: {} for training, {} for validation, {} for testing",
+           format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
+           format_count(result.pairs[1]), format_count(result.pairs[2])),
        .from = "options",
-       .remarks = result.undirected
-                      ? "every edge stands both ways: a pair is held out both ways, and predicted once\n"
-                      : "edges are directed: each is predicted, and held out with its reverse\n",
+       .remarks =
+           result.undirected
+               ? "every edge exists in both directions: each pair is held out in both, and predicted once\n"
+               : "edges are directed: each is predicted by itself, and held out together with its reverse\n",
        .took = format_seconds(seconds)},
       seconds, budget, options.json);
 }
@@ -62,16 +63,16 @@ void add_split_edges(CLI::App& app) {
   verb->add_option("--out", split.out, "Write the graph without the held-out edges to this folder")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--valid", split.valid, "Fraction of the edges used for validation")
+  verb->add_option("--valid", split.valid, "Hold out this fraction of the edges for validation")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--test", split.test, "Fraction of the edges used for testing")
+  verb->add_option("--test", split.test, "Hold out this fraction of the edges for testing")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--train", split.train, "Fraction of the remaining edges used for training")
+  verb->add_option("--train", split.train, "Predict this fraction of the remaining edges in training")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--seed", split.seed, "Random seed")->capture_default_str();
+  verb->add_option("--seed", split.seed, "Use this random seed")->capture_default_str();
   verb->add_flag("--force", split.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);

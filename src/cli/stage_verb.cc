@@ -29,7 +29,7 @@ std::filesystem::path root_of(const StageVerbOptions& options) {
   if (options.to == "scratch") return scratch_root();
   if (!options.to.empty()) return options.to;
   if (const auto root = staging_root()) return *root;
-  throw UsageError("where to? Give --to DIR or --to scratch, or set PLIMSOLL_CACHE");
+  throw UsageError("no folder to copy to; give --to DIR or --to scratch, or set PLIMSOLL_CACHE");
 }
 
 void run_evict(const StageVerbOptions& options) {
@@ -44,7 +44,7 @@ void run_evict(const StageVerbOptions& options) {
   }
   for (const std::string& name : done.left)
     fmt::print(stderr,
-               "plimsoll: {}: not deleted: it has the name of a copy, but not what `stage` puts into one; "
+               "plimsoll: {}: not deleted: it is named like a copy, but lacks the files that `stage` writes; "
                "delete it yourself if nobody needs it\n",
                (root / name).string());
   if (options.json)
@@ -59,10 +59,9 @@ void run_stage(const StageVerbOptions& options) {
   const std::filesystem::path root = root_of(options);
   const bool named = !options.to.empty() && options.to != "scratch";
   if (!named && std::getenv("SLURM_JOB_ID") != nullptr && lies_in_memory(root))
-    throw Failure(
-        root.string() +
-        " lies in memory (tmpfs), which the job's --mem counts; set PLIMSOLL_CACHE to a folder on a "
-        "disk, or `scratch` in the site's file");
+    throw Failure(root.string() +
+                  " is in memory (tmpfs), which counts against the job's --mem; set PLIMSOLL_CACHE to a "
+                  "folder on a disk, or set `scratch` in the site file");
   std::optional<Progress> progress(std::in_place, "stage", "data", Progress::Unit::bytes);
   const Staged staged =
       stage({.data = options.data,
@@ -88,7 +87,7 @@ void run_stage(const StageVerbOptions& options) {
                format_bytes(staged.bytes), format_seconds(seconds),
                format_bytes(static_cast<int64_t>(static_cast<double>(staged.copied) / seconds)));
   if (staging_root() != root)
-    fmt::print(stderr, "`export PLIMSOLL_CACHE={}`: then train, evaluate, predict and plan read it\n",
+    fmt::print(stderr, "to have train, evaluate, predict and plan read the copy: export PLIMSOLL_CACHE={}\n",
                root.string());
 }
 
@@ -99,21 +98,21 @@ void add_stage(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless a copy exists");
   CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
   verb->add_option("--to", options->to,
-                   "Copy to this folder, or `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, "
+                   "Copy to this folder; scratch: to PLIMSOLL_CACHE, or else to `plimsoll` in SLURM_TMPDIR, "
                    "TMPDIR or /tmp; default: PLIMSOLL_CACHE")
       ->type_name("DIR|scratch");
   CLI::Option* const evict =
       verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or all copies without DATA");
   verb->add_option("--verify", options->verify,
-                   "Check an existing copy: auto: its sizes; full: all checksums as well")
+                   "Check an existing copy: only its file sizes (auto), or also all checksums (full)")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str()
       ->excludes(evict);
   verb->add_flag("--json", options->json, "Print the summary as JSON");
-  verb->footer("Example: plimsoll stage frames --to scratch");
+  verb->footer("Example: plimsoll stage graphs --to scratch");
   verb->callback([options, data] {
     if (options->evict) return run_evict(*options);
-    if (data->count() == 0) throw UsageError("which data set? `plimsoll stage DATA --to DIR`");
+    if (data->count() == 0) throw UsageError("no data set given; expected `plimsoll stage DATA --to DIR`");
     run_stage(*options);
   });
 }

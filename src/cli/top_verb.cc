@@ -100,10 +100,11 @@ class Screen {
       begin = end + 1;
       --rows;
     }
-    fmt::print("\x1b[K\nq ends{}\x1b[J\x1b[?7h", begin < text.size() ? "; more lines than rows" : "");
+    fmt::print("\x1b[K\npress q to quit{}\x1b[J\x1b[?7h",
+               begin < text.size() ? "; some lines do not fit" : "");
     std::fflush(stdout);
   }
-  // Waits that long; returns whether q was pressed, or the terminal is gone.
+  // Waits for up to `seconds`; returns whether q was pressed or the terminal is gone.
   bool wait_for_end(double seconds) const {
     pollfd keys{STDIN_FILENO, POLLIN, 0};
     if (::poll(&keys, keys_ ? 1 : 0, static_cast<int>(seconds * 1000)) <= 0) return false;
@@ -124,7 +125,7 @@ bool is_run(const fs::path& folder) {
 
 void run(const TopVerbOptions& options) {
   if (!options.run.empty() && !is_run(options.run))
-    throw InputError(options.run + ": is no run; expected a folder that `plimsoll train` made");
+    throw InputError(options.run + ": is not a run; expected a folder that `plimsoll train` wrote");
   Runs runs(options.run);
   if (options.json) {
     const Json found = {{"runs", runs.look()}};
@@ -147,11 +148,11 @@ void run(const TopVerbOptions& options) {
 
 void add_top(CLI::App& app) {
   auto options = std::make_shared<TopVerbOptions>();
-  CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate and bottleneck");
+  CLI::App* verb = app.add_subcommand("top", "Show the runs on this machine: memory, rate and bottleneck");
   verb->add_option("RUN", options->run,
                    "The folder of a run, even if it has ended; default: all runs in progress");
   CLI::Option* const interval =
-      verb->add_option("--interval", options->interval, "Seconds between updates of a terminal");
+      verb->add_option("--interval", options->interval, "Update a terminal at this interval, in seconds");
   interval->check(within(0.1, 3600))->capture_default_str();
   verb->add_flag("--once", options->once, "Print the current state once")->excludes(interval);
   verb->add_flag("--json", options->json, "Print the current state once as JSON")->excludes(interval);

@@ -13,8 +13,8 @@ void add_ranks(CLI::App& verb, int& ranks, const char* text) {
 
 void add_verify(CLI::App& verb, std::string& verify) {
   verb.add_option("--verify", verify,
-                  "Check checksums of the data set: auto: all of a set up to 1 GiB, and those of columns "
-                  "that changed since the run; full: all")
+                  "Verify checksums of the data set: all in a set of up to 1 GiB, else only those of columns "
+                  "that changed since the run (auto), or always all (full)")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str();
 }
@@ -24,18 +24,20 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
                   "Run blocks on this device: cpu, cuda, cuda:N, or auto (a GPU if there is one)")
       ->type_name("DEVICE")
       ->capture_default_str();
-  verb.add_option("--device-budget", options.budget, "Limit the GPU memory to use; default: all that is free")
+  verb.add_option("--device-budget", options.budget, "Limit the GPU memory to use; default: all free memory")
       ->type_name("BYTES|SHARE%");
 }
 
 // Adds the recipe to train and its data.
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options) {
-  verb.add_option("RECIPE", options.recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();
-  verb.add_option("--data", options.data, "A data set of frames, or a graph_set")
+  verb.add_option("RECIPE", options.recipe,
+                  "The name of a recipe that `plimsoll recipes` lists, or a file in YAML (docs/recipe.md)")
+      ->required();
+  verb.add_option("--data", options.data, "The folder of a data set that `plimsoll ingest` made")
       ->required()
       ->type_name("DIR");
-  verb.add_option("-O", options.overrides, "Override a key of the recipe")
+  verb.add_option("-O", options.overrides, "Override a key of the recipe; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
@@ -47,19 +49,21 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   CLI::App* verb = app.add_subcommand("plan", "Compute the memory a training run needs, without running it");
   add_recipe_and_data(*verb, *options);
   add_word_option(*verb, "--mode", options->mode,
-                  "Choose the estimate: static runs nothing, measured runs a few small blocks and one large "
-                  "one, trial runs the worst of each kind; default: memory.estimation of the recipe");
-  verb->add_option("--prefetch", options->prefetch, "Number of blocks to read ahead, as for train")
+                  "Estimate memory without running anything (static), by running a few small blocks and one "
+                  "large one (measured), or by running the worst block of each kind (trial); default: "
+                  "memory.estimation in the recipe");
+  verb->add_option("--prefetch", options->prefetch,
+                   "Plan for a run that reads up to this number of blocks ahead; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  CLI::Option* const profile =
-      verb->add_flag("--profile", options->profile,
-                     "Show what each module of the model holds at the peak, and what would shrink it");
-  CLI::Option* const snapshot =
-      verb->add_option("--snapshot", options->snapshot,
-                       "Write the worst block's allocations as a snapshot that pytorch.org/memory_viz opens");
+  CLI::Option* const profile = verb->add_flag(
+      "--profile", options->profile,
+      "Show how much memory each module of the model holds at the peak, and what would reduce it");
+  CLI::Option* const snapshot = verb->add_option(
+      "--snapshot", options->snapshot,
+      "Write the worst block's allocations to FILE, as a snapshot for pytorch.org/memory_viz");
   snapshot->type_name("FILE");
-  add_ranks(*verb, options->ranks, "Plan one of this number of ranks, as for train");
+  add_ranks(*verb, options->ranks, "Plan for a run with this number of local processes");
   verb->add_flag("--json", options->json, "Print the plan as JSON");
   options->resources.add_budget(*verb);
   verb->add_option("--device", options->device.device,
@@ -69,15 +73,15 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       ->capture_default_str();
   CLI::Option* const on_device =
       verb->add_option("--device-budget", options->device.budget,
-                       "Limit the GPU memory that the run may use; default: all of it")
+                       "Limit the GPU memory that the run may use; default: all memory of the GPU")
           ->type_name("BYTES|SHARE%");
-  CLI::Option* const table = verb->add_option(
-      "--table", options->table,
-      "Instead of one plan, show which hidden channels and layers fit each of these budgets, and how fast");
+  CLI::Option* const table = verb->add_option("--table", options->table,
+                                              "Show which numbers of hidden channels and layers fit each of "
+                                              "these budgets and how fast they train, instead of one plan");
   table->delimiter(',')->type_name("BYTES,...")->excludes("--budget")->excludes(on_device);
   table->excludes(profile)->excludes(snapshot);
   options->resources.add_threads(*verb);
-  verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
+  verb->footer("Example: plimsoll plan recipes/sgmp.yaml --data graphs --budget 256MiB");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -88,7 +92,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->add_option("--run", options->run, "Write the run to this folder")->required()->type_name("DIR");
   add_device(*verb, options->device);
   verb->add_option("--prefetch", options->prefetch,
-                   "Number of blocks to read ahead, as far as the budget allows; 0: none")
+                   "Read up to this number of blocks ahead, if the budget allows it; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
   const auto set_scratch = [options](const std::string& text) {
@@ -96,25 +100,28 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   };
   verb->add_option_function<std::string>(
           "--scratch", set_scratch,
-          "Giant graphs: disk space for spilled samples and blocks; 0 disables spilling; default: "
-          "four times the graph's columns, at least 2 GiB, at most half of the free space")
+          "Giant graphs: use up to this disk space for spilled samples and blocks; 0: do not spill; default: "
+          "four times the size of the graph's columns, at least 2 GiB and at most half of the free space")
       ->type_name("SIZE");
   add_ranks(*verb, options->ranks,
-            "Number of local processes that train together (started by torchrun), with the same result; "
-            "--budget and --threads apply to each of them");
-  verb->add_option("--seeds", options->seeds,
-                   "Number of seeds to train, counting up from `seed` (distillation and tree_classification)")
+            "Train with this number of local processes, which torchrun starts; the result is the same, and "
+            "--budget and --threads apply to each process");
+  verb->add_option(
+          "--seeds", options->seeds,
+          "Train with this number of seeds, counting up from `seed` (distillation and tree_classification)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  verb->add_option("--stage", options->stages,
-                   "Run only this stage, with the results of earlier runs in the folder; may be repeated")
+  verb->add_option(
+          "--stage", options->stages,
+          "Run only this stage, using the results that earlier runs left in the folder; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   verb->add_option("--teacher", options->teacher,
-                   "Distillation: use this detector as the teacher instead of training one")
+                   "Distillation: use this model as the teacher instead of training one")
       ->type_name("FILE");
-  verb->add_flag("--profile", options->profile,
-                 "Trace three steps for Perfetto, or those that run.profile of the recipe selects");
+  verb->add_flag(
+      "--profile", options->profile,
+      "Write a trace for Perfetto of three steps, or of the steps that run.profile in the recipe selects");
   add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag(
       "--resume", options->resume, "Continue from the run's last checkpoint, or start if there is none");
@@ -122,13 +129,13 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
   verb->add_flag(
           "--allow-other-rounding", options->allow_other_rounding,
-          "Continue a run that another kernel level, torch or version of Plimsoll has rounded differently")
+          "Continue a run even if another kernel level or version of torch or Plimsoll rounds differently")
       ->excludes(force);
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
-  verb->add_flag("--enforce", options->enforce, "Have the kernel enforce the budget as well");
+  verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
-  verb->footer("Example: plimsoll train recipes/gat.yaml --data frames --run runs/gat --budget 256MiB");
+  verb->footer("Example: plimsoll train recipes/sgmp.yaml --data graphs --run runs/sgmp --budget 256MiB");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -143,7 +150,8 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
       ->check(within(1, 100))
       ->capture_default_str();
   verb->add_option("--trial", options->trial,
-                   "Train here for this long to measure the speed; 0: do not, the limit is a day")
+                   "Train on this machine for this long to measure the speed; 0: do not measure, and request "
+                   "a time limit of one day")
       ->check(CLI::Range(0, 3600))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -156,7 +164,7 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer(
-      "Example: plimsoll slurm recipes/gat.yaml --data frames --run runs/gat --threads 8 > gat.sbatch");
+      "Example: plimsoll slurm recipes/sgmp.yaml --data graphs --run runs/sgmp --threads 8 > sgmp.sbatch");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -165,32 +173,21 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   CLI::App* verb =
       app.add_subcommand("evaluate", "Evaluate a trained run on every split that was not trained on");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of frames, or a graph_set")
+  verb->add_option("--data", options->data, "The folder of a data set that `plimsoll ingest` made")
       ->required()
       ->type_name("DIR");
   verb->add_option("--split", options->split, "Evaluate only this split")->type_name("NAME");
-  verb->add_option("--compare", options->compare,
-                   "Compare with published results from FILE; docs/published has some")
-      ->type_name("FILE");
-  verb->add_option("--scores", options->scores, "Write the score of every window as CSV")->type_name("FILE");
-  verb->add_option("--attention", options->attention,
-                   "Write IDs, edges and attention by layer and head of every window to this folder")
-      ->type_name("DIR");
-  verb->add_option("--calibrate", options->calibrate,
-                   "Compare each recording with its own first N benign windows, at most a third of them, "
-                   "which are not evaluated. 0: none; default: data.calibration of the recipe")
-      ->check(at_least(0))
-      ->type_name("WINDOWS");
-  verb->add_flag("--ablation", options->ablation,
-                 "With calibration: also evaluate the fused score without each of its parts");
+#ifdef PLIMSOLL_CAN
+  options->of_task = add_evaluate_can(*verb);
+#endif
   add_verify(*verb, options->verify);
   verb->add_flag("--json", options->json, "Print the results as JSON");
   options->resources.add_budget(*verb);
-  verb->add_flag("--enforce", options->enforce, "Have the kernel enforce the budget as well");
+  verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
   add_ranks(*verb, options->ranks, "Number of local processes");
-  verb->footer("Example: plimsoll evaluate runs/gat --data frames");
+  verb->footer("Example: plimsoll evaluate runs/sgmp --data graphs");
   verb->callback([options, run] { run(*options); });
 }
 
@@ -198,27 +195,28 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict on unlabelled data");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "A data set of the kind that was trained on")
+  verb->add_option("--data", options->data, "The folder of a data set of the kind that was trained on")
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,
-                   "Write predictions of each graph, window or node to this folder: classes and "
+                   "Write predictions of each graph or node to this folder: classes and "
                    "probabilities, or values, as .npy columns")
       ->required()
       ->type_name("DIR");
   verb->add_option("--nodes", options->nodes,
-                   "Giant graphs: predict only the nodes in FILE, one name or ID a line, in its order")
+                   "Giant graphs: predict only the nodes listed in FILE, one name or ID per line, in the "
+                   "order of FILE")
       ->type_name("FILE");
-  verb->add_flag("--embeddings", options->embeddings, "Also write the input of the last layer");
-  verb->add_flag("--csv", options->csv, "Also write a table predictions.csv");
+  verb->add_flag("--embeddings", options->embeddings, "Also write embeddings: the input of the last layer");
+  verb->add_flag("--csv", options->csv, "Also write the predictions as a table, predictions.csv");
   verb->add_flag("--force", options->force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
-  verb->add_flag("--enforce", options->enforce, "Have the kernel enforce the budget as well");
+  verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
   add_ranks(*verb, options->ranks, "Number of local processes");
-  verb->footer("Example: plimsoll predict runs/gat --data frames --out predictions");
+  verb->footer("Example: plimsoll predict runs/sgmp --data graphs --out predictions");
   verb->callback([options, run] { run(*options); });
 }
 

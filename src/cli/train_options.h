@@ -14,8 +14,8 @@
 
 namespace plimsoll {
 
-// The verbs that train are known to two programs: plimsoll parses and checks them and then executes
-// plimsoll-train, its sibling, which parses them again and does the work.
+// Two programs know the verbs that need torch: plimsoll parses and checks their options and then executes
+// plimsoll-train, which parses them again and does the work.
 
 struct DeviceOptions {
   std::string device = "cpu";
@@ -31,7 +31,7 @@ struct TrainOptions {
   int64_t prefetch = 2;
   DeviceOptions device;
   std::optional<int64_t> scratch;  ///< Bytes; unset: four times the size of the graph's columns.
-  int ranks = 1;                   ///< Number of processes of this machine that train together.
+  int ranks = 1;                   ///< Number of processes on this machine that train together.
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< Empty: all stages.
   std::filesystem::path teacher;    ///< A model file; empty: teachers are trained.
@@ -54,7 +54,7 @@ struct PlanOptions {
   std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
   DeviceOptions device;
   std::vector<std::string>
-      table;  ///< Budgets for which models of several sizes are planned; empty: one plan, of the recipe.
+      table;  ///< Budgets for which models of several sizes are planned; empty: one plan, for the recipe.
   bool profile = false;
   std::filesystem::path snapshot;  ///< Empty: no snapshot.
   bool json = false;
@@ -77,12 +77,8 @@ struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::string split;
-  std::filesystem::path compare;
-  std::filesystem::path scores;
-  std::filesystem::path attention;
-  int64_t calibrate = -1;  ///< Windows of each recording; negative: as the recipe says.
-  bool ablation = false;
-  std::string verify = "auto";  ///< Has the same meaning as for train.
+  std::shared_ptr<const TaskOptions> of_task;  ///< Options that only some tasks have; null: none.
+  std::string verify = "auto";                 ///< Has the same meaning as for train.
   Resources resources;
   DeviceOptions device;
   int ranks = 1;
@@ -111,7 +107,8 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
 
-/// Where a verb that needs torch runs. Ranks run in Python, because torch's Python makes the process groups.
+/// Where a verb that needs torch runs. Ranks run in Python, because process groups are made by torch's Python
+/// API.
 enum class RunsIn {
   trainer,           ///< plimsoll-train.
   python_for_ranks,  ///< Python if --ranks is more than 1, else plimsoll-train.

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "engine/plan/start_up.h"
 #include "run/run_manifest.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -16,7 +17,7 @@ const EpochMetrics& best_of(const FitResult& fit) {
   return fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
 }
 
-// Decisions over all stages that were made because memory was short.
+// Counts, over all stages, of decisions made because memory was short.
 struct Decisions {
   int64_t reruns = 0, sheds = 0, overflows = 0, unforeseen = 0;
 
@@ -32,10 +33,10 @@ struct Decisions {
     const auto print_count = [](const char* description, int64_t count) {
       if (count > 0) fmt::print("{}: {}\n", description, format_count(count));
     };
-    print_count("blocks whose tensors were not as planned", unforeseen);
-    print_count("blocks that ran again alone to stay within the budget", reruns);
-    print_count("times that memory was given back because the system was short of it", sheds);
-    print_count("tensors that found no room in their block's range", overflows);
+    print_count("blocks whose tensors differed from the plan", unforeseen);
+    print_count("blocks run again alone to stay within the budget", reruns);
+    print_count("times memory was returned because the system was short of it", sheds);
+    print_count("tensors that did not fit in their block's range", overflows);
   }
 };
 
@@ -43,11 +44,12 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   const FitResult& fit = stage.fit;
   const EpochMetrics& best = best_of(fit);
   if (fit.initial)
-    fmt::print("started from {} tensors of a file\n{}", fit.initial->taken, in_words(*fit.initial));
+    fmt::print("started from {} tensors of the initial model file\n{}", fit.initial->taken,
+               in_words(*fit.initial));
   if (fit.resumed_at > 0) fmt::print("continued after step {}\n", format_count(fit.resumed_at));
-  fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
-             report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
-             best.training_loss, best.validation_loss);
+  fmt::print("{} with {} parameters: best of {} is {}, loss {:.5f}, validation {:.5f}\n",
+             report.trained->model, format_count(stage.parameters), counted(std::ssize(fit.epochs), "epoch"),
+             fit.best_epoch, best.training_loss, best.validation_loss);
   if (fit.plan.start_up) fmt::print("{}\n", start_up_in_words(*fit.plan.start_up));
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   if (fit.device) fmt::print("{}\n", device_in_words(*fit.device));
@@ -80,7 +82,7 @@ void print_all(const TrainReport& report, Budget& budget) {
     planned = std::max(planned, fit.plan.peak);
     smallest = std::max(smallest, fit.plan.min_budget);
   }
-  fmt::print("{}\n{} in all; {}\nplanned: {} at most; smallest budget {}\n", table.text(),
+  fmt::print("{}\n{} in total; {}\nplanned: at most {}; smallest budget {}\n", table.text(),
              format_seconds(report.trained->seconds), budget.report(), format_bytes(planned),
              format_bytes(smallest));
 }
@@ -91,7 +93,7 @@ void print_report(const TrainReport& report, Budget& budget) {
   const TrainedRun& trained = *report.trained;
   for (const auto& [seed, stage] : trained.stages)
     for (const std::string& name : stage.fit.damaged)
-      fmt::print(stderr, "plimsoll: passed over a damaged checkpoint: {}\n", name);
+      fmt::print(stderr, "plimsoll: skipped a damaged checkpoint: {}\n", name);
   fmt::print("trained on {}\n", trained.trained_on);
   if (trained.is_one_model())
     print_one(trained.stages.front().report, report, budget);

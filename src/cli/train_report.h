@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The report on a run at its end.
+/// The report that is printed at the end of a run.
 struct TrainReport {
   const TrainedRun* trained = nullptr;
   std::filesystem::path run;

@@ -24,7 +24,7 @@ Recipe recipe_of(const TrainOptions& options) {
   return recipe;
 }
 
-// The run that the command line asks for, without what it will compute with.
+// The run that the command line requests, without its memory, device and ranks.
 RunRequest request_of(const TrainOptions& options) {
   return {.recipe = recipe_of(options),
           .data = options.data,
@@ -40,10 +40,10 @@ RunRequest request_of(const TrainOptions& options) {
           .scratch = {.bytes = options.scratch}};
 }
 
-// Shows the progress of a run, and holds the process to its budget.
+// Shows the progress of a run and enforces the budget of the process.
 class RunDisplay final : public RunObserver {
  public:
-  // Holds the process to the budget if `enforced` is not null: it is the data set.
+  // Enforces the budget of the process if `enforced`, the data set, is not null.
   RunDisplay(EngineSession& session, bool shows, const std::filesystem::path* enforced)
       : session_(session), shows_(shows), enforced_(enforced) {}
 
@@ -53,6 +53,7 @@ class RunDisplay final : public RunObserver {
   void on_progress(int64_t done, int64_t total, const std::string& note) override {
     if (progress_) progress_->update(done, total, note);
   }
+  void note(const std::string& sentence) override { fmt::print(stderr, "plimsoll: note: {}\n", sentence); }
   Json enforce() override {
     if (enforced_ != nullptr) session_.enforce(*enforced_);
     return session_.enforced();
@@ -90,7 +91,7 @@ void run_verb(const TrainOptions& options, Exchange* exchange) {
   request.exchange = exchange;
   request.interrupt = &catch_interrupts();
   require_taken(request.recipe, request.seeds, request.teacher);
-  // Start trackers before the budget is taken, which excludes the memory that they hold by then.
+  // Start trackers before the budget is set, so that the memory they hold counts as part of the floor.
   if (request.writes() && !request.recipe.run.trackers.empty())
     request.trackers = std::make_shared<const TrackerProcess>(request.folder, request.recipe.run.trackers);
   EngineSession session(options.resources, options.device, options.ranks);

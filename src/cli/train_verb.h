@@ -5,14 +5,14 @@
 
 namespace plimsoll {
 
-// The work of plimsoll-train for each verb, NAME_verb.cc. `exchange` connects the ranks that share it; null:
-// there are no others. Errors are described in docs/command-line.md.
+// What plimsoll-train does for each verb, defined in NAME_verb.cc. `exchange` connects the ranks of the run;
+// null: there is only one. Errors are described in docs/command-line.md.
 
 /// Prints the plan of a run. Errors: BudgetTooSmall, after printing, if the budget is too small.
 void run_verb(const PlanOptions& options, Exchange* exchange);
 void run_verb(const TrainOptions& options, Exchange* exchange);
-/// Plans a run, tries it, and prints its job for SLURM, or submits it. Errors: BudgetTooSmall; Failure if
-/// sbatch refuses it.
+/// Plans a run, trains it for a short time, and prints or submits its SLURM job. Errors: BudgetTooSmall;
+/// Failure if sbatch refuses it.
 void run_verb(const SlurmOptions& options, Exchange* exchange);
 void run_verb(const EvaluateOptions& options, Exchange* exchange);
 void run_verb(const PredictOptions& options, Exchange* exchange);

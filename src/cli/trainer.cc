@@ -13,14 +13,14 @@
 namespace plimsoll {
 namespace {
 
-// Keeps freed memory: blocks take and give back the same few MB again and again, and the pages of memory that
-// malloc keeps are already mapped. The ledger, not malloc, limits how much is held at once.
+// Makes malloc keep freed memory: blocks allocate and free the same few MB again and again, and pages that
+// malloc keeps stay mapped. The ledger, not malloc, limits how much is held at once.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);
-  // Memory that threads free in arenas of their own cannot be reused by other threads, and is never returned.
-  // Tensors are in the slab, so that threads seldom contend in malloc.
+  // One arena: memory freed in a thread's own arena cannot be reused by other threads and is never returned.
+  // Tensors are in the slab, so threads seldom contend for malloc.
   mallopt(M_ARENA_MAX, 1);
 }
 
@@ -29,15 +29,15 @@ void keep_freed_memory() {
 int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
   const char* const caller = std::getenv(kBuildVariable);
   if (caller != nullptr && std::strcmp(caller, build_id()) != 0) {
-    std::cerr << "plimsoll: what trains is of build " << build_id() << ", plimsoll of build " << caller
-              << "; build both together (make build)\n";
+    std::cerr << "plimsoll: the builds differ: plimsoll-train is build " << build_id()
+              << ", plimsoll is build " << caller << "; build both together (make build)\n";
     return 1;
   }
   keep_freed_memory();
   register_known_tasks();
   install_ledger_allocator();
 
-  CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
+  CLI::App app("Train graph neural networks within a memory budget.", "plimsoll");
   const auto run = [&](auto options, RunsIn) {
     options.resources.sharers = sharers;
     run_verb(options, exchange);

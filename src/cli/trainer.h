@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// Runs the verbs that need torch, on a command line of `plimsoll` (docs/command-line.md): the main function
-/// of plimsoll-train, and of a rank of a run in a Python process. Lets the ledger see torch's memory. Returns
+/// Runs a verb that needs torch from a command line of `plimsoll` (docs/command-line.md). It is the main
+/// function of plimsoll-train, and of a rank in a Python process. Lets the ledger see torch's memory. Returns
 /// the exit code. `exchange` connects the ranks; null: there are no others. `sharers` is the number of
 /// processes of the run on this machine.
 int run_trainer(int argc, char** argv, Exchange* exchange = nullptr, int sharers = 1);

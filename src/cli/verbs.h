@@ -2,18 +2,21 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "config/task_options.h"
+
 namespace plimsoll {
 
-/// A row of the table of verbs: the function that adds the verbs of these names.
+/// A row of the table of verbs: a function, and the names of the verbs that it adds.
 struct Verb {
   std::vector<std::string_view> names;
   std::function<void(CLI::App&)> add;
 };
 
-// One file a verb: each adds its subcommand, whose callback does the work.
+// One file per verb. Each function adds a subcommand, whose callback does the work.
 void add_ingest(CLI::App& app);
 void add_ingest_can(CLI::App& ingest);    // A verb below `ingest`.
 void add_ingest_graph(CLI::App& ingest);  // A verb below `ingest`.
@@ -34,12 +37,10 @@ void add_job_report(CLI::App& app);
 void add_top(CLI::App& app);
 void add_compare(CLI::App& app);
 
-// Verbs for CAN, in cli/can.
-void add_windows(CLI::App& app);
-void add_convert(CLI::App& app, char** argv);  // May become a verb of the Python package.
-void add_check(CLI::App& app);
-void add_calibrate(CLI::App& app);
-void add_detect(CLI::App& app);
-void add_detector(CLI::App& app);
+/// Adds the options of `evaluate` that only tasks of CAN have; returns what they set.
+std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate);
+
+/// The rows of the table of verbs that are about CAN, in the order of the help (cli/can).
+std::vector<Verb> can_verbs(char** argv);
 
 }  // namespace plimsoll

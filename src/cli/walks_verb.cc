@@ -53,17 +53,21 @@ void run(WalksVerbOptions& options) {
 void add_walks(CLI::App& app) {
   auto options = std::make_shared<WalksVerbOptions>();
   MakeWalksOptions& make = options->make;
-  CLI::App* verb = app.add_subcommand("walks", "Write random walks through a graph: uniform, or node2vec's");
+  CLI::App* verb =
+      app.add_subcommand("walks", "Write random walks through a graph, uniform or as in node2vec");
   verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");
   verb->add_option("--out", make.out, "Write the walks to this folder")->required()->type_name("DIR");
-  verb->add_option("--length", make.walks.length, "Number of steps of a walk")->capture_default_str();
-  verb->add_option("--walks", make.walks.walks_per_node, "Number of walks from each node")
+  verb->add_option("--length", make.walks.length, "Make walks of this number of steps")
       ->capture_default_str();
-  verb->add_option("--p", make.walks.p, "Make walks return to the previous node less often if above 1")
+  verb->add_option("--walks", make.walks.walks_per_node, "Start this number of walks from each node")
       ->capture_default_str();
-  verb->add_option("--q", make.walks.q, "Make walks stay nearer to their start if above 1")
+  verb->add_option("--p", make.walks.p,
+                   "Set node2vec's return parameter: above 1, walks return to the previous node less often")
       ->capture_default_str();
-  verb->add_option("--seed", make.seed, "Random seed")->capture_default_str();
+  verb->add_option("--q", make.walks.q,
+                   "Set node2vec's in-out parameter: above 1, walks stay nearer to their start")
+      ->capture_default_str();
+  verb->add_option("--seed", make.seed, "Use this random seed")->capture_default_str();
   verb->add_flag("--force", make.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);

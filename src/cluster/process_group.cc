@@ -16,11 +16,11 @@ namespace {
 using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 at::Tensor tensor_of(const std::byte* bytes, size_t count) {
-  // from_blob takes no const pointer. Bytes that are sent are only read.
+  // from_blob accepts no const pointer. Bytes that are sent are only read.
   return at::from_blob(const_cast<std::byte*>(bytes), {static_cast<int64_t>(count)}, at::kByte);
 }
 
-// The first sentence of a message of torch, without the source location in front of it.
+// Returns the first sentence of a message of torch, without the source location in front of it.
 std::string first_sentence(const std::string& text) {
   const size_t location_end = text.starts_with('[') ? text.find("] ") : text.npos;
   const size_t begin = location_end == text.npos ? 0 : location_end + 2;
@@ -89,9 +89,9 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      // Nobody writes into the buffers of pending calls any more.
+      // The buffers of pending calls are not written to any more.
       pending_.clear();
-      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() returns by itself.
+      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() returns in any case.
       throw RankLost(fmt::format("{} ({})", describe_lost_rank_(), first_sentence(error.what())));
     }
   }

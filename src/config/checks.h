@@ -1,10 +1,12 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/number_text.h"
 
@@ -13,7 +15,7 @@ namespace plimsoll {
 // The kinds of values that the keys of a recipe may have. Each section lists its keys in visit_keys(), which
 // calls visit(key, value, check) with one of these checks.
 
-/// A number; for the lengths of windows, of frames.
+/// A number.
 struct Range {
   double min;
   double max;
@@ -21,6 +23,10 @@ struct Range {
 /// A word of an enum (base/words.h).
 template <typename Enum>
 struct Choice {};
+/// A word of a list that is known when the program runs.
+struct OneOf {
+  std::vector<std::string_view> words;
+};
 /// "true" or "false".
 struct Flag {};
 /// A list of whole numbers.
@@ -41,22 +47,38 @@ struct AutoOr {
   double max;
   bool whole = false;
 };
+// The ranges of options in a model file. They are wider than those of the recipe, and a file is untrusted.
+struct WholeOption {
+  int64_t min;
+  int64_t max;
+};
+struct RealOption {
+  double min;
+  double max;
+};
+/// Must equal the limit of gat_network.cc, which reads such files without torch.
+inline constexpr int64_t kMaxSizeOption = int64_t{1} << 24;
+inline constexpr WholeOption kSizeOption{1, kMaxSizeOption};
+inline constexpr WholeOption kSizeOrNoneOption{0, kMaxSizeOption};
+inline constexpr WholeOption kLayersOption{1, 4096};
+inline constexpr RealOption kDropoutOption{0, 1};
+
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr Range kCount{1, 1e12};
 
-/// A section that is read or written.
+/// A section that is either read or written.
 template <typename T, typename Section>
 concept EitherOf = std::same_as<std::remove_const_t<T>, Section>;
 
-/// `auto`, or a number that was checked when the recipe was read. It stays text, because the identity of a
-/// run has it as it was written.
+/// `auto`, or a number that was checked when the recipe was read. It stays a text, because the identity of a
+/// run contains it as it was written.
 struct AutoOrNumber {
   static constexpr const char* kAuto = "auto";
 
   std::string text = kAuto;
 
   bool is_auto() const { return text == kAuto; }
-  /// The number; call it only if is_auto() is false.
+  /// Returns the number; call it only if is_auto() is false.
   template <typename Number>
   Number number() const {
     return parse_number<Number>(text).value();

@@ -1,9 +1,20 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace plimsoll {
+
+/// A name of another system. Lines for a value come before the line for any value.
+struct ForeignName {
+  std::string_view name;   // The last part of a key, or a section followed by a dot.
+  std::string_view value;  // Empty for any value.
+  std::string_view instead;
+};
+
+/// Adds names, which take precedence over those that are known. A program calls it at its start.
+void register_foreign_names(std::span<const ForeignName> names);
 
 /// Returns, in plain words, what to write in place of a name that other systems use (KD-GAT, Lightning);
 /// empty if the name is unknown. `name` is a key with its sections (`training.lr`), a section (`dqn`), or a
@@ -12,7 +23,7 @@ namespace plimsoll {
 std::string_view instead_of(std::string_view name, std::string_view value = {});
 
 /// Returns the keys of a recipe with this name, with or without their section, joined by " or "; empty if
-/// there are none. Keys of teachers are left out.
+/// there are none. Keys of a section that repeats another one are left out.
 std::string keys_called(std::string_view name);
 
 }  // namespace plimsoll

@@ -9,16 +9,13 @@
 namespace plimsoll {
 namespace {
 
-// The keys of the first version. Never add or remove a key: every existing run would get another identity.
+// The keys of the first version, but for those of recipe_parts(). Never add or remove a key: every existing
+// run would get another identity.
 constexpr auto kFrozenKeys = std::to_array<std::string_view>({"seed",
                                                               "task",
                                                               "model",
                                                               "init_from",
-                                                              "data.features",
-                                                              "data.window",
-                                                              "data.stride",
                                                               "data.without",
-                                                              "data.calibration",
                                                               "split.by",
                                                               "split.validation",
                                                               "split.test",
@@ -55,52 +52,6 @@ constexpr auto kFrozenKeys = std::to_array<std::string_view>({"seed",
                                                               "run.profile.warmup",
                                                               "run.profile.active",
                                                               "run.profile.operators",
-                                                              "gat.preset",
-                                                              "gat.attention",
-                                                              "gat.edge_features",
-                                                              "gat.embedding",
-                                                              "gat.layers",
-                                                              "gat.hidden",
-                                                              "gat.heads",
-                                                              "gat.jk",
-                                                              "gat.pooling",
-                                                              "gat.dropout",
-                                                              "gat.fc_layers",
-                                                              "gat.id_dropout",
-                                                              "gat.learning_rate",
-                                                              "vgae.preset",
-                                                              "vgae.edge_features",
-                                                              "vgae.embedding",
-                                                              "vgae.hidden",
-                                                              "vgae.latent",
-                                                              "vgae.heads",
-                                                              "vgae.dropout",
-                                                              "vgae.learning_rate",
-                                                              "teacher.gat.preset",
-                                                              "teacher.gat.attention",
-                                                              "teacher.gat.edge_features",
-                                                              "teacher.gat.embedding",
-                                                              "teacher.gat.layers",
-                                                              "teacher.gat.hidden",
-                                                              "teacher.gat.heads",
-                                                              "teacher.gat.jk",
-                                                              "teacher.gat.pooling",
-                                                              "teacher.gat.dropout",
-                                                              "teacher.gat.fc_layers",
-                                                              "teacher.gat.id_dropout",
-                                                              "teacher.gat.learning_rate",
-                                                              "teacher.vgae.preset",
-                                                              "teacher.vgae.edge_features",
-                                                              "teacher.vgae.embedding",
-                                                              "teacher.vgae.hidden",
-                                                              "teacher.vgae.latent",
-                                                              "teacher.vgae.heads",
-                                                              "teacher.vgae.dropout",
-                                                              "teacher.vgae.learning_rate",
-                                                              "curriculum.schedule",
-                                                              "distillation.temperature",
-                                                              "distillation.alpha",
-                                                              "distillation.teacher_outputs",
                                                               "gnn.conv",
                                                               "gnn.edge_weight",
                                                               "gnn.embedding",
@@ -133,13 +84,20 @@ constexpr auto kFrozenKeys = std::to_array<std::string_view>({"seed",
                                                               "fine_tuning.max_epochs",
                                                               "fine_tuning.learning_rate"});
 
+bool is_frozen(const std::string& key) {
+  const auto has = [&](std::span<const std::string_view> keys) {
+    return std::ranges::find(keys, key) != keys.end();
+  };
+  return has(kFrozenKeys) ||
+         std::ranges::any_of(recipe_parts(), [&](const RecipePart& part) { return has(part.frozen_keys); });
+}
+
 }  // namespace
 
 RecipeValues identity_values(const RecipeValues& values, const RecipeValues& defaults) {
   RecipeValues kept;
   for (size_t i = 0; i < values.size(); ++i)
-    if (std::ranges::find(kFrozenKeys, values[i].first) != kFrozenKeys.end() || values[i] != defaults[i])
-      kept.push_back(values[i]);
+    if (is_frozen(values[i].first) || values[i] != defaults[i]) kept.push_back(values[i]);
   return kept;
 }
 

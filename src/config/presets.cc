@@ -1,5 +1,6 @@
 #include "config/sections/block.h"
-#include "config/sections/distillation.h"
+#include "config/sections/gat.h"
+#include "config/sections/vgae.h"
 
 namespace plimsoll {
 
@@ -48,11 +49,6 @@ void apply_preset(BlockSection& block, BlockPreset preset) {
       break;
   }
   block.preset = preset;
-}
-
-TeacherSection::TeacherSection() {
-  apply_preset(gat, ModelPreset::large);
-  apply_preset(vgae, ModelPreset::large);
 }
 
 }  // namespace plimsoll

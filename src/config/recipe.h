@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "config/recipe_parts.h"
 #include "config/sections/data.h"
-#include "config/sections/distillation.h"
+#include "config/sections/features.h"
 #include "config/sections/fine_tuning.h"
-#include "config/sections/gat.h"
 #include "config/sections/gnn.h"
 #include "config/sections/memory.h"
 #include "config/sections/paths.h"
@@ -18,55 +18,91 @@
 #include "config/sections/split.h"
 #include "config/sections/task.h"
 #include "config/sections/training.h"
-#include "config/sections/vgae.h"
+#include "config/task_names.h"
 #include "config/yaml_of.h"
 
 namespace plimsoll {
 
 /// What to train, typed. docs/recipe.md documents the keys, defaults and meanings. The header of a section
-/// (config/sections) lists its keys, and config/schema.h the sections.
+/// (config/sections) lists its keys, and visit_sections() the sections. Other modules add sections of their
+/// own (config/recipe_parts.h).
 struct Recipe {
   int64_t seed = 42;
-  TaskName task = TaskName::detection;
+  std::string task = default_task();  ///< One of task_names().
   ModelKind model = ModelKind::gnn;
-  std::string init_from = {};  ///< A model file with the initial weights; empty for none.
+  std::string init_from = {};  ///< A model file with the initial weights; empty: none.
   TargetScaleSource init_target_scale = TargetScaleSource::data;
 
   DataSection data;
+  FeaturesSection features;
   SplitSection split;
   TrainingSection training;
   SamplingSection sampling;
   MemorySection memory;
   RunSection run;
-  GatOptions gat;
-  VgaeOptions vgae;
-  TeacherSection teacher;
-  CurriculumSection curriculum;
-  DistillationSection distillation;
   GnnOptions gnn;
   SgmpOptions paths;
   PretrainingOptions pretraining;
   FineTuningSection fine_tuning;
+  RecipeParts parts;  ///< Sections that other modules register.
 
-  bool uses_paths() const { return model != ModelKind::gnn; }
+  bool uses_paths() const { return model == ModelKind::sgmp || model == ModelKind::gtmp; }
   /// Returns the name of the model in tasks of graphs, nodes, pairs or values.
   std::string model_name() const { return std::string(uses_paths() ? word_of(model) : word_of(gnn.conv)); }
 };
 
+/// Calls visit(section, values) for each section of a recipe but those of its parts, in the order in which
+/// they are printed.
+template <EitherOf<Recipe> RecipeType, typename Visit>
+void visit_sections(RecipeType& r, Visit&& visit) {
+  visit("data", r.data);
+  visit("features", r.features);
+  visit("split", r.split);
+  visit("training", r.training);
+  visit("training.block", r.training.block);
+  visit("sampling", r.sampling);
+  visit("memory", r.memory);
+  visit("run", r.run);
+  visit("run.profile", r.run.profile);
+  visit("gnn", r.gnn);
+  visit("paths", r.paths);
+  visit("pretraining", r.pretraining);
+  visit("fine_tuning", r.fine_tuning);
+}
+
+/// Calls visit(key, value, check) for every key of these sections and those without a section, in the order
+/// in which they are printed. config/checks.h has the checks.
+template <EitherOf<Recipe> RecipeType, typename Visit>
+void visit_recipe(RecipeType& r, Visit&& visit) {
+  visit("seed", r.seed, Range{0, 9e15});
+  visit("task", r.task, OneOf{task_names()});
+  visit("model", r.model, Choice<ModelKind>{});
+  visit("init_from", r.init_from, Text{});
+  visit("init_target_scale", r.init_target_scale, Choice<TargetScaleSource>{});
+  visit_sections(r, [&](const std::string& section, auto& values) {
+    visit_keys(values, [&](const char* key, auto& value, const auto& check) {
+      visit(section + "." + key, value, check);
+    });
+  });
+}
+
 /// Reads a YAML recipe and then overrides, each "section.key=value". Missing keys keep their `defaults`.
-/// Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown key (with
+/// Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown key (with
 /// the nearest known one), a retired key (with its replacement), a value of the wrong type or out of range,
-/// incompatible lengths of windows.
+/// what a part of the recipe refuses (config/recipe_parts.h).
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    Recipe defaults = {});
 /// Reads a recipe from text. `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides, Recipe defaults = {});
 
-/// Returns every key with its value, in the order of the schema.
+/// Returns the keys of a recipe, bound to its values, in the order in which they are printed.
+RecipeKeys recipe_keys(Recipe& recipe);
+
+/// Returns every key with its value, in the same order.
 RecipeValues recipe_values(const Recipe& recipe);
 
-/// Returns the recipe with every key, as YAML that load_recipe() reads back to the same values.
+/// Returns the recipe with every key, as YAML from which load_recipe() reads the same values.
 std::string recipe_yaml(const Recipe& recipe);
 
 }  // namespace plimsoll

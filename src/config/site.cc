@@ -66,8 +66,9 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
     site.sbatch = lines_of(value, key, name);
     for (const std::string& option : site.sbatch)
       if (!option.starts_with('-'))
-        throw UsageError(fmt::format("{}: '{}' is no option of sbatch; expected such as --partition=gpu",
-                                     place(name, value), option));
+        throw UsageError(
+            fmt::format("{}: '{}' is not an option of sbatch; expected one such as --partition=gpu",
+                        place(name, value), option));
     for (const std::string& option : site.sbatch)
       require_time_to_work(minutes_of(time_in(option)), "--time of sbatch", time_in(option),
                            place(name, value));
@@ -79,7 +80,7 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
     const std::string text = line_of(value, key, name);
     site.max_minutes = minutes_of(text);
     if (site.max_minutes == 0)
-      throw UsageError(fmt::format("{}: max_time is '{}', expected a time as \"04:00:00\" or minutes",
+      throw UsageError(fmt::format("{}: max_time is '{}', expected a time such as \"04:00:00\", or minutes",
                                    place(name, value), text));
     require_time_to_work(site.max_minutes, "max_time", text, place(name, value));
   } else {

@@ -150,11 +150,10 @@ std::pair<AccessCheck::Cells::iterator, AccessCheck::Cells::iterator> AccessChec
   auto last = first;
   while (last != cells_.end() && last->first == at && at < end) at = (last++)->second.end;
   if (at != end)
-    throw DeviceFault(
-        DeviceFault::Kind::wrong_side,
-        fmt::format("'{}' takes {} bytes at {}, of which those from {} on are no memory that the "
-                    "device has or may copy",
-                    name, bytes, fmt::ptr(data), at - begin));
+    throw DeviceFault(DeviceFault::Kind::wrong_side,
+                      fmt::format("'{}' uses {} bytes at {}, of which those from {} on are not memory that "
+                                  "the device has or may copy",
+                                  name, bytes, fmt::ptr(data), at - begin));
   return {first, last};
 }
 

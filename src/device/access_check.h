@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-/// An error in the use of a device, found by the stand-in.
+/// An error in the use of a device, found by the stand-in for a device (host_device.h).
 class DeviceFault : public Failure {
  public:
   enum class Kind : uint8_t {
-    wrong_side,    ///< Host memory where device memory is expected, or the reverse.
-    ended,         ///< Memory that was given back, or was never taken.
+    wrong_side,    ///< Host memory where device memory is expected, or vice versa.
+    ended,         ///< Memory that was freed, or was never allocated.
     unwritten,     ///< A read of memory that was never written.
-    missing_wait,  ///< Two unordered accesses, one of which writes.
+    missing_wait,  ///< Two unordered accesses, at least one of which is a write.
   };
   DeviceFault(Kind kind, const std::string& text) : Failure(text), kind_(kind) {}
   Kind kind() const { return kind_; }
@@ -27,9 +27,9 @@ class DeviceFault : public Failure {
   Kind kind_;
 };
 
-/// Checks the order of accesses to memory that several timelines share. Streams are timelines, and the host
-/// is one. Each has a vector clock (Mattern 1989), as race detectors of threads do (FastTrack, Flanagan and
-/// Freund 2009), so that a missing wait is found whatever the timing was. Not thread-safe.
+/// Checks the order of accesses to memory that several timelines share. Each stream is a timeline, and so is
+/// the host. Each timeline has a vector clock (Mattern 1989), as in race detectors for threads (FastTrack,
+/// Flanagan and Freund 2009), so that a missing wait is found whatever the timing was. Not thread-safe.
 class AccessCheck {
  public:
   static constexpr size_t kHost = 0;
@@ -44,15 +44,15 @@ class AccessCheck {
   void add_memory(Stretch memory, Side side);
   void remove_memory(Stretch memory);
 
-  /// Begins an unwritten piece on a timeline, or ends one. Earlier accesses to its memory must be ordered
+  /// Begin an unwritten piece on a timeline, or end a piece. Earlier accesses to its memory must be ordered
   /// before. Errors: DeviceFault.
   void begin_piece(size_t timeline, Stretch piece);
   void end_piece(size_t timeline, Stretch piece);
   /// Checks work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing recorded.
   void access(size_t timeline, const char* name, Side side, std::span<const Access> accesses);
 
-  /// record() returns the work put on a timeline so far. wait() makes the timeline continue after such a
-  /// point.
+  /// record() returns the point that the work put on a timeline has reached so far. wait() makes the timeline
+  /// continue after such a point.
   Clock record(size_t timeline);
   void wait(size_t timeline, const Clock& clock);
 

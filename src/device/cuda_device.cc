@@ -38,7 +38,7 @@ class CurrentIfPossible {
   cudaError_t error_;
 };
 
-// Makes `index` the device of the calling thread in all other places. Errors: Failure.
+// Makes `index` the device of the calling thread, for use outside destructors. Errors: Failure.
 class Current : CurrentIfPossible {
  public:
   explicit Current(int index) : CurrentIfPossible(index) { require(error(), "a CUDA device"); }

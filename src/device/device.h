@@ -13,9 +13,9 @@
 
 namespace plimsoll {
 
-// An interface to a device with its own memory and queues, as CUDA has them. cuda_device.h opens a device of
-// CUDA. host_device.h makes a stand-in for tests, which finds errors that would give wrong results on a GPU.
-// Pointers to device memory are for work on streams only; the host never reads or writes through them.
+// An interface to a device with its own memory and queues, like those of CUDA. cuda_device.h opens a CUDA
+// device. host_device.h makes a stand-in for tests, which finds errors that would give wrong results on a
+// GPU. Pointers to device memory are for work on streams only; the host never reads or writes through them.
 
 /// A stretch of memory.
 struct Stretch {
@@ -23,7 +23,7 @@ struct Stretch {
   int64_t bytes = 0;
 };
 
-/// Memory that a piece of work reads or writes. The stand-in checks it; CUDA ignores it.
+/// Memory that some work reads or writes. The stand-in checks it; CUDA ignores it.
 struct Access {
   const void* data = nullptr;
   int64_t bytes = 0;
@@ -40,7 +40,8 @@ inline Access reads_pinned(const void* data, int64_t bytes) {
   return {data, bytes, false, true};
 }
 
-/// A point of a stream that others wait for. It may end before or after the stream. Not thread-safe.
+/// A point of a stream that other streams or the host wait for. It may be destroyed before or after the
+/// stream. Not thread-safe.
 class DeviceEvent {
  public:
   DeviceEvent() = default;
@@ -48,15 +49,16 @@ class DeviceEvent {
   DeviceEvent(const DeviceEvent&) = delete;
   DeviceEvent& operator=(const DeviceEvent&) = delete;
 
-  /// Returns whether all work before the point has ended; true if no point was recorded. If true, the host
-  /// has seen what that work wrote. Errors: as DeviceStream::wait().
+  /// Returns whether all work before the point is done; true if no point was recorded. If true, the results
+  /// of that work are visible to the host. Errors: those of DeviceStream::wait().
   virtual bool reached() = 0;
-  /// Waits until reached() is true. Errors: as DeviceStream::wait().
+  /// Waits until reached() is true. Errors: those of DeviceStream::wait().
   virtual void wait() = 0;
 };
 
 /// Host memory that the device copies from and to without the host's help. It is entered in the process's
-/// ledger under Tag::blocks. All copies, and kernels that read it, must end before it does. Not thread-safe.
+/// ledger under Tag::blocks. All copies, and all kernels that read it, must be done before it is destroyed.
+/// Not thread-safe.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
@@ -67,7 +69,7 @@ class PinnedBuffer {
   int64_t bytes() const { return stretch_.bytes; }
   /// Its address, as an operand of copies and kernels.
   std::byte* data() const { return stretch_.data; }
-  /// Returns the bytes for the host, once no copy or kernel uses them. Errors: on the stand-in, DeviceFault
+  /// Returns the bytes for the host, once no copy or kernel uses them. Errors: in the stand-in, DeviceFault
   /// if one may still use them.
   virtual std::span<const std::byte> read() = 0;
   virtual std::span<std::byte> write() = 0;
@@ -76,8 +78,8 @@ class PinnedBuffer {
   Stretch stretch_;
 };
 
-/// A queue of work that runs in order, concurrently with the host and with other streams. A stream ends when
-/// its work has ended. Not thread-safe; several threads may each use their own stream.
+/// A queue of work that runs in order, concurrently with the host and with other streams. The destructor
+/// waits for its work. Not thread-safe; several threads may each use their own stream.
 class DeviceStream {
  public:
   DeviceStream() = default;
@@ -85,37 +87,37 @@ class DeviceStream {
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  /// Copies between a region and a PinnedBuffer. The buffer must not change until the copy has ended.
+  /// Copies between a region and a PinnedBuffer. The buffer must not change until the copy is done.
   virtual void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void fill(std::byte* to, uint8_t byte, int64_t bytes) = 0;
   /// Puts kernels on the stream with `work(native)`. For CUDA, native is a cudaStream_t, and work is called
-  /// at once. On the stand-in it is null, and work is called later on the stream's thread. `name` must be a
+  /// at once. In the stand-in it is null, and work is called later on the stream's thread. `name` must be a
   /// literal.
   virtual void run(const char* name, std::initializer_list<Access> accesses,
                    std::function<void(void* native)> work) = 0;
 
   virtual void record(DeviceEvent& event) = 0;
-  /// Lets work that is added from now on start after the point last recorded in `event`.
+  /// Makes work that is added from now on start after the point last recorded in `event`.
   virtual void wait_for(DeviceEvent& event) = 0;
-  /// Waits on the host for all work. Errors: Failure if the device failed, or the exception that a piece of
-  /// work threw; later pieces were not run.
+  /// Waits on the host for all work. Errors: Failure if the device failed, or the exception that some work
+  /// threw; later work was not run.
   virtual void wait() = 0;
-  /// The cudaStream_t, for others that put work on the stream; null if the stream is not CUDA's.
+  /// The cudaStream_t, for other code that puts work on the stream; null if the stream is not CUDA's.
   virtual void* native() const { return nullptr; }
 
  private:
   friend class DeviceRange;
-  // Begin or end a piece of a range in the order of the stream. Pieces end in destructors, so a later call on
-  // the device throws a fault that is found there.
+  // Begin or end a piece of a range in the order of the stream. Pieces end in destructors, so a fault found
+  // there is thrown by a later call on the device.
   virtual void begin_piece(Stretch) {}
   virtual void end_piece(Stretch) noexcept {}
-  // Makes the memory of a range one piece again.
+  // Turns the memory of a range back into one piece.
   virtual void end_range(Stretch) noexcept {}
 };
 
-/// One stretch of device memory, which is the region of the device's ledger. Nothing else is taken from the
-/// device after the start. The host takes and gives back pieces, which live long. Not thread-safe.
+/// One stretch of device memory, which is the region of the device's ledger. No other memory is allocated on
+/// the device after the start. The host takes and gives back pieces that live long. Not thread-safe.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -148,8 +150,9 @@ class Device {
   virtual int64_t free_bytes() const = 0;
   DeviceLedger& ledger() { return ledger_; }
 
-  /// Errors of all four: DeviceBudgetExceeded, or BudgetExceeded for pinned memory, with nothing taken;
-  /// Failure if the device has no more memory. The objects they make must end before the device.
+  /// The four functions throw DeviceBudgetExceeded, or BudgetExceeded for pinned memory, with nothing
+  /// allocated; Failure if the device has no more memory. The objects they make must be destroyed before the
+  /// device.
   virtual std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) = 0;
   virtual std::unique_ptr<PinnedBuffer> pin(int64_t bytes) = 0;
   virtual std::unique_ptr<DeviceStream> make_stream() = 0;

@@ -19,7 +19,8 @@ DeviceChoice parse_device(std::string_view text) {
     const auto [stop, failed] = std::from_chars(text.data() + kCuda.size(), end, index);
     if (failed == std::errc() && stop == end && index >= 0) return {Kind::cuda, index};
   }
-  throw UsageError(fmt::format("--device '{}' is none; write cpu, cuda, cuda:N (N from 0) or auto", text));
+  throw UsageError(
+      fmt::format("--device '{}' is not a device; write cpu, cuda, cuda:N (N from 0) or auto", text));
 }
 
 std::optional<int> cuda_index(const DeviceChoice& choice) {
@@ -29,7 +30,7 @@ std::optional<int> cuda_index(const DeviceChoice& choice) {
   if (choice.kind == DeviceChoice::Kind::automatic) return {};
   if (devices.count == 0)
     throw NoDevice(fmt::format("--device cuda:{}: {}; or use --device cpu", choice.index, devices.why_none));
-  throw NoDevice(fmt::format("--device cuda:{}: there are {} devices, numbered from 0; use cuda:{} or less",
+  throw NoDevice(fmt::format("--device cuda:{}: there are {} devices, numbered from 0; use at most cuda:{}",
                              choice.index, devices.count, devices.count - 1));
 }
 
@@ -38,13 +39,13 @@ int64_t device_budget(std::string_view text, std::optional<int64_t> total) {
     const int64_t bytes = text.empty() ? *total : parse_size(text, *total);
     if (bytes > *total)
       throw UsageError(
-          fmt::format("--device-budget {} is above the {} that the device has; give that or less", text,
+          fmt::format("--device-budget {} is more than the {} that the device has; give at most that", text,
                       format_bytes(*total)));
     return bytes;
   }
   if (text.empty() || text.ends_with('%'))
     throw UsageError(
-        fmt::format("--device-budget {}: there is no device here to take a share of; give bytes, "
+        fmt::format("--device-budget {}: this machine has no device of which to take a share; give bytes, "
                     "as 8GiB",
                     text.empty() ? "is missing" : text));
   return parse_size(text, 0);

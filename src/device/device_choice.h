@@ -26,19 +26,19 @@ inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_vie
 /// Parses --device. Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);
 
-/// Thrown if the requested device does not exist or cannot do the job; exit code 2, with a remedy.
+/// Thrown if the requested device does not exist or cannot run the work; exit code 2, with a remedy.
 class NoDevice : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// Returns the index of the CUDA device that a choice means on this machine, or none for the CPU. `auto` is
-/// the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
+/// Returns the index of the CUDA device that a choice selects on this machine, or nullopt for the CPU. `auto`
+/// is the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
 /// does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
 
-/// Returns the bytes of --device-budget. `total` is the size of the device; it is absent for a device of
-/// another machine, of which no share can be taken. An empty text means all of total. Errors: UsageError.
+/// Returns the bytes of --device-budget. `total` is the size of the device; it is nullopt for a device of
+/// another machine, for which a share cannot be computed. An empty text means all of it. Errors: UsageError.
 int64_t device_budget(std::string_view text, std::optional<int64_t> total);
 
 }  // namespace plimsoll

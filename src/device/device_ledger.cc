@@ -14,10 +14,11 @@ const char* account_name(DeviceAccount account) {
 }
 
 DeviceBudgetExceeded::DeviceBudgetExceeded(DeviceAccount account, int64_t asked, int64_t free, int64_t budget)
-    : Error(4, fmt::format("out of device budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes; "
-                           "raise --device-budget by at least {}",
-                           format_bytes(asked), asked, account_name(account), free, budget,
-                           format_bytes(asked - free))) {}
+    : Error(4,
+            fmt::format("out of device budget: {} ({} bytes) requested for '{}', {} bytes free of {} bytes; "
+                        "raise --device-budget by at least {}",
+                        format_bytes(asked), asked, account_name(account), free, budget,
+                        format_bytes(asked - free))) {}
 
 void DeviceLedger::take(DeviceAccount account, int64_t bytes) {
   const MutexLock lock(mutex_);

@@ -9,11 +9,11 @@
 
 namespace plimsoll {
 
-/// The purpose of memory of a device. Staging memory is pinned memory of the host, which the process's ledger
+/// The purpose of memory on a device. Staging memory is pinned memory of the host, which the process's ledger
 /// (memory/ledger.h) counts.
 enum class DeviceAccount : uint8_t {
-  context,     ///< Memory that the driver takes for this process, measured when the device is opened.
-  workspaces,  ///< Workspaces of libraries: one of a fixed size for each stream.
+  context,     ///< Memory that the driver allocates for this process, measured when the device is opened.
+  workspaces,  ///< Workspaces of libraries: one of a fixed size per stream.
   region,      ///< The region that holds all tensors.
 };
 inline constexpr int kDeviceAccounts = 3;
@@ -25,8 +25,8 @@ class DeviceBudgetExceeded : public Error {
   DeviceBudgetExceeded(DeviceAccount account, int64_t asked, int64_t free, int64_t budget);
 };
 
-/// The ledger of one device's memory. Unlike the ledger of the process it counts everything that the process
-/// has there, including the context, so its cap is the budget. Thread-safe.
+/// The ledger of one device's memory. Unlike the ledger of the process, it counts all memory that the process
+/// uses on the device, including the context, so its cap is the budget. Thread-safe.
 class DeviceLedger {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -39,7 +39,7 @@ class DeviceLedger {
   int64_t held(DeviceAccount account) const;
   int64_t peak() const;
   int64_t budget() const;
-  /// Sets the budget. A budget below the memory held refuses every new entry and frees nothing.
+  /// Sets the budget. If it is below the memory held, every new entry is refused and nothing is freed.
   void set_budget(int64_t budget);
 
  private:

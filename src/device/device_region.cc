@@ -23,7 +23,7 @@ void give_back(Packing& packing, Stretch stretch, Stretch piece) noexcept {
 }  // namespace
 
 DeviceRegionFull::DeviceRegionFull(int64_t asked, int64_t in_use, int64_t bytes)
-    : Error(4, fmt::format("no room in the device's region: {} asked for, {} of {} in use; raise "
+    : Error(4, fmt::format("no space in the device's region: {} requested, {} of {} in use; raise "
                            "--device-budget",
                            format_bytes(asked), format_bytes(in_use), format_bytes(bytes))),
       asked_(asked),

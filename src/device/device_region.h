@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// The region of a device, divided into pieces by the host. The data structures are in host memory, none on
-/// the device. Pieces are aligned to 256 bytes, as CUDA's own are. Not thread-safe.
+/// the device. Pieces are aligned to 256 bytes, as CUDA's own allocations are. Not thread-safe.
 class DeviceRegion {
  public:
   static constexpr int64_t kAlignment = 256;
@@ -18,18 +18,18 @@ class DeviceRegion {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  /// Errors: as Device::take_memory().
+  /// Errors: those of Device::take_memory().
   DeviceRegion(Device& device, int64_t bytes);
 
-  /// Takes a piece that lives until it is given back, such as weights, or the range of a stream. Errors:
-  /// DeviceRegionFull.
+  /// Takes a piece that lives until it is given back, such as memory for weights or the range of a stream.
+  /// Errors: DeviceRegionFull.
   Stretch take(int64_t bytes);
-  /// Gives a piece back. All work on it must have been waited for.
+  /// Gives a piece back. The host must have waited for all work on it.
   void give(Stretch piece) noexcept;
 
   int64_t bytes() const { return memory_->stretch().bytes; }
   int64_t in_use() const { return packing_.in_use(); }
-  /// The highest end of any piece so far: a region of that size is enough.
+  /// The highest end of any piece so far: a region of that size is large enough.
   int64_t high() const { return packing_.high(); }
 
  private:
@@ -38,9 +38,10 @@ class DeviceRegion {
 };
 
 /// The memory of a block's tensors: a piece of the region that belongs to one stream, and is divided again.
-/// Pieces begin and end in the order of the stream, so that the host takes the next one without waiting for
-/// work on the last one. They are placed by the plan (memory/layout.h), or where space is free. A range ends
-/// after its pieces. Its memory may be given back once the stream has been waited for. Not thread-safe.
+/// Pieces begin and end in the order of the stream, so that the host can take the next one without waiting
+/// for work on the previous one. They are placed by the plan (memory/layout.h), or where space is free. A
+/// range must be destroyed after its pieces. Its memory may be given back once the host has waited for the
+/// stream. Not thread-safe.
 class DeviceRange {
  public:
   /// `plan` has the pieces of one block, in their order. It must outlive the range.
@@ -50,13 +51,13 @@ class DeviceRange {
   DeviceRange& operator=(const DeviceRange&) = delete;
 
   /// Takes a piece. Errors: DeviceRegionFull. For the same sizes the k-th piece is always refused at the same
-  /// place, whatever streams do.
+  /// point, whatever streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece) noexcept;
-  /// Takes a piece without bytes, which is a step of the plan.
+  /// Takes a piece of 0 bytes, which is a step of the plan.
   void take_nothing();
-  /// Begins a workspace. Pieces taken until end_workspace() are given back by then. They are placed in the
-  /// plan's stretch for such pieces.
+  /// Begins a workspace. Pieces taken from now on must be given back before end_workspace(). They are placed
+  /// in the plan's stretch for such pieces.
   void begin_workspace();
   void end_workspace() noexcept;
 
@@ -68,7 +69,7 @@ class DeviceRange {
   Stretch stretch_;
   DeviceStream& stream_;
   Packing packing_;
-  PlannedAllocation workspace_;       // Without bytes outside of a workspace.
+  PlannedAllocation workspace_;       // Has 0 bytes outside a workspace.
   Packing short_lived_ = Packing(0);  // Places in the workspace.
 };
 

@@ -22,7 +22,7 @@ struct Utilisation {
 };
 struct ProcessInfo {
   unsigned int process;
-  unsigned long long bytes;  // All ones if not known.
+  unsigned long long bytes;  // All ones if unknown.
   unsigned int gpu_instance, compute_instance;
 };
 using Init = int (*)();
@@ -47,8 +47,8 @@ std::unique_ptr<GpuMonitor> GpuMonitor::open(const std::string& bus, const std::
   }
 }
 
-// A process with this number that is listed before this process has a context is another process, in another
-// namespace.
+// If a process with this number is listed before this process has a context, it is another process, in
+// another namespace.
 GpuMonitor::GpuMonitor(SharedLibrary nvml, Handle gpu)
     : nvml_(std::move(nvml)),
       gpu_(gpu),

@@ -9,31 +9,31 @@
 
 namespace plimsoll {
 
-/// The readings of NVML, the monitor of NVIDIA's driver, for a GPU. NVML needs no context there, and is
+/// The readings of NVML, the monitor of NVIDIA's driver, for a GPU. NVML needs no context on the GPU, and is
 /// loaded, never linked. Thread-safe.
 class GpuMonitor {
  public:
-  /// Opens the monitor of the GPU at a place of the PCI bus, as CUDA names it; null if NVML is not available
-  /// or does not know the GPU. Call it before this process has a context on the GPU, so that its memory is
-  /// distinguished from that of others.
+  /// Opens the monitor of the GPU at a PCI bus address, in CUDA's notation; null if NVML is not available or
+  /// does not know the GPU. Call it before this process has a context on the GPU, so that its memory can be
+  /// distinguished from that of other processes.
   static std::unique_ptr<GpuMonitor> open(const std::string& bus,
                                           const std::string& library = "libnvidia-ml.so.1");
 
   struct Reading {
     int64_t used = 0;  ///< Bytes used by all processes.
-    /// Bytes that this process holds. If the driver does not name processes, or numbers them in another
+    /// Bytes that this process holds. If the driver does not list processes, or numbers them in another
     /// namespace, as in containers, it is the growth of `used` since the monitor was opened.
     int64_t held = 0;
     std::optional<double> busy = {};  ///< Share of the driver's last sample in which a kernel ran.
   };
-  /// Reads the GPU; absent if NVML fails.
+  /// Reads the GPU; nullopt if NVML fails.
   std::optional<Reading> read() const;
 
  private:
   using Handle = void*;
   GpuMonitor(SharedLibrary nvml, Handle gpu);
-  // Return the bytes of all processes; the bytes of this one, absent if the driver does not name it; and the
-  // busy share.
+  // Return the bytes of all processes; those of this process, or nullopt if the driver does not list it; and
+  // the busy share.
   std::optional<int64_t> used() const;
   std::optional<int64_t> of_this_process() const;
   std::optional<double> busy() const;

@@ -49,7 +49,7 @@ class Signal {
   bool set_ PLIMSOLL_GUARDED_BY(mutex_) = false;
 };
 
-// The exception of the first piece of a stream's work that failed.
+// The exception of the first work of a stream that failed.
 class FirstFailure {
  public:
   void set(std::exception_ptr error) {
@@ -80,7 +80,7 @@ class Core {
     try {
       std::rethrow_exception(fault_);
     } catch (const std::exception& fault) {
-      std::fprintf(stderr, "plimsoll: the stand-in of a device found: %s\n", fault.what());
+      std::fprintf(stderr, "plimsoll: the stand-in for a device found: %s\n", fault.what());
     }
     std::abort();
   }
@@ -109,7 +109,7 @@ class Core {
     const MutexLock lock(mutex);
     throw_fault();
     if (bytes > total - taken || refuses())
-      throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
+      throw Failure(fmt::format("no memory on the stand-in: {} requested, {} free", format_bytes(bytes),
                                 format_bytes(total - taken)));
     const int protection = working_ > 0 || options.host_computes ? PROT_READ | PROT_WRITE : PROT_NONE;
     void* const data =
@@ -122,10 +122,10 @@ class Core {
     return memory;
   }
   bool refuses() const { return options.refuses && options.refuses(); }
-  // Runs the next piece of work of a stream. Once one has failed, all others fail, as on a GPU.
+  // Runs the next work of a stream. Once one has failed, all others fail, as on a GPU.
   void work(const std::function<void()>& piece) {
     if (!failed_ && options.fails && options.fails()) failed_ = true;
-    if (failed_) throw Failure("the stand-in of a device failed, as it was told to");
+    if (failed_) throw Failure("the stand-in for a device failed, as requested");
     piece();
   }
 
@@ -392,7 +392,7 @@ class HostStream final : public DeviceStream {
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
 
-  // Adds work on memory, which is not run once a piece of work has failed.
+  // Adds work on memory, which is not run once earlier work has failed.
   void add(std::function<void()> work) {
     add_always([this, work = std::move(work)] {
       if (failed_->is_set()) return;

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// A file to read at offsets, with lengths and into memory that are multiples of `alignment`.
+/// A file opened for reads whose offsets, lengths and destinations in memory are multiples of `alignment`.
 struct AlignedFile {
   File file;
   int64_t alignment = 1;

@@ -31,31 +31,53 @@ void give_from_arrow(int64_t bytes) {
   Ledger::process().give(Tag::ingest, bytes);
 }
 
-PlimsollArrowOpen find_plugin() {
+const SharedLibrary& find_plugin() {
   const fs::path library =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" / "libplimsoll_arrow.so";
   static const SharedLibrary plugin(
       library.string(),
       "files of tables need pyarrow 26: install it (pip install pyarrow==26.*) and "
       "build again (make build), or pass tables from Python");
-  return plugin.function<PlimsollArrowOpen>(kArrowOpen);
+  return plugin;
+}
+
+// Calls open(pool, error, bytes of error) and throws its error; the text of it names the file.
+template <typename Open>
+void require_opened(const Open& open) {
+  constexpr PlimsollArrowPool kPool{take_for_arrow, give_from_arrow};
+  std::array<char, 1024> error{};
+  refusal.reset();
+  if (open(&kPool, error.data(), static_cast<int64_t>(error.size())) == 0) return;
+  throw_if_arrow_refused();
+  throw InputError(error.data());
 }
 
 }  // namespace
 
 void load_arrow() {
-  find_plugin();
+  static_cast<void>(find_plugin().function<PlimsollArrowOpen>(kArrowOpen));
 }
 
 void open_arrow_file(const fs::path& path, int64_t rows, ArrowArrayStream& stream) {
   if (!fs::is_regular_file(path)) throw InputError(path.string() + ": no such file");
-  constexpr PlimsollArrowPool kPool{take_for_arrow, give_from_arrow};
-  std::array<char, 1024> error{};
-  refusal.reset();
-  if (find_plugin()(path.c_str(), &kPool, rows, &stream, error.data(), error.size()) == 0) return;
-  throw_if_arrow_refused();
-  throw InputError(
-      fmt::format("{}: cannot be read ({}); fetch or write the file again", path.string(), error.data()));
+  const auto open = find_plugin().function<PlimsollArrowOpen>(kArrowOpen);
+  try {
+    require_opened([&](const PlimsollArrowPool* pool, char* error, int64_t bytes) {
+      return open(path.c_str(), pool, rows, &stream, error, bytes);
+    });
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("{}: cannot be read ({}); fetch or write the file again", path.string(), error.what()));
+  }
+}
+
+void open_csv_files(const std::vector<fs::path>& paths, int64_t rows, ArrowArrayStream& stream) {
+  std::vector<const char*> names;
+  for (const fs::path& path : paths) names.push_back(path.c_str());
+  const auto open = find_plugin().function<PlimsollArrowOpenCsv>(kArrowOpenCsv);
+  require_opened([&](const PlimsollArrowPool* pool, char* error, int64_t bytes) {
+    return open(names.data(), std::ssize(names), pool, rows, &stream, error, bytes);
+  });
 }
 
 void throw_if_arrow_refused() {

@@ -4,13 +4,14 @@
 
 #include "io/arrow_stream.h"
 
-// The interface of lib/libplimsoll_arrow.so, which alone is linked with libarrow and libparquet. It has C
-// linkage and no exceptions, so that the plugin shares no code with the program, and the program loads it
-// only when it opens a file.
+// The interface of lib/libplimsoll_arrow.so, the only file that is linked with libarrow and libparquet. It
+// has C linkage and no exceptions, so that the plugin shares no code with the program. The program loads it
+// only when it opens a Parquet or Arrow file.
 
 extern "C" {
 
-/// Where all of Arrow's buffers are entered. `take` returns 0 if the bytes do not fit.
+/// The ledger as the plugin sees it: all of Arrow's buffers are entered here. `take` returns 0 if the bytes
+/// do not fit.
 struct PlimsollArrowPool {
   int (*take)(int64_t bytes);
   void (*give)(int64_t bytes);
@@ -21,10 +22,17 @@ struct PlimsollArrowPool {
 using PlimsollArrowOpen = int (*)(const char* path, const PlimsollArrowPool* pool, int64_t rows,
                                   struct ArrowArrayStream* stream, char* error, int64_t error_bytes);
 
+/// Opens CSV files with the same columns, .csv or .csv.gz, as one stream in the same way.
+using PlimsollArrowOpenCsv = int (*)(const char* const* paths, int64_t count, const PlimsollArrowPool* pool,
+                                     int64_t rows, struct ArrowArrayStream* stream, char* error,
+                                     int64_t error_bytes);
+
 }  // extern "C"
 
 namespace plimsoll {
 
-inline constexpr const char* kArrowOpen = "plimsoll_arrow_open";  ///< Name of the plugin's one function.
+// Names of the plugin's functions.
+inline constexpr const char* kArrowOpen = "plimsoll_arrow_open";
+inline constexpr const char* kArrowOpenCsv = "plimsoll_arrow_open_csv";
 
 }  // namespace plimsoll

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-// The Arrow C data and stream interfaces, letter for letter as Arrow's specification gives them ("The Arrow C
-// data interface", apache/arrow docs/source/format). They are stable, so no Arrow header is needed to
-// exchange tables.
+// The Arrow C data and stream interfaces, copied verbatim from Arrow's specification ("The Arrow C data
+// interface", apache/arrow docs/source/format). They are stable, so no Arrow header is needed to exchange
+// tables.
 
 extern "C" {
 

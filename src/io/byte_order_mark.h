@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 /// Returns a stream without the mark EF BB BF that some editors and spreadsheets put before UTF-8. The hash
-/// remains that of the file.
+/// is still that of the whole file.
 std::unique_ptr<InputStream> without_byte_order_mark(std::unique_ptr<InputStream> stream);
 
 }  // namespace plimsoll

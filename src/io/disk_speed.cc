@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kPiece = 2 * kMiB;
 constexpr int64_t kMaxBytes = 512 * kMiB;
 constexpr std::chrono::milliseconds kLongest{500};
-constexpr int kAtOnce = 4;  // Requests under way, as when reading ahead.
+constexpr int kAtOnce = 4;  // Number of requests under way, as when reading ahead.
 
 // Returns the bytes per second of `move`, which reads or writes a chunk at an offset below `bytes`.
 double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::span<std::byte>)>& move) {
@@ -47,7 +47,7 @@ double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::spa
   return static_cast<double>(done * kPiece) / seconds.count();
 }
 
-// Returns the rows per second for rows that lie far apart.
+// Returns the rows per second for rows that are far apart.
 double scattered_rows(const std::filesystem::path& file, const RowLayout& layout) {
   constexpr int64_t kRows = 4096;
   RowReader reader(file, layout);

@@ -7,11 +7,11 @@
 namespace plimsoll {
 
 /// Speed of a disk without the page cache. 0 stands for a value that could not be measured, for example
-/// because the file system is memory.
+/// because the file system is in memory.
 struct DiskSpeed {
   double read = 0;   ///< Bytes per second in long reads.
   double write = 0;  ///< Bytes per second in long writes.
-  double rows = 0;   ///< Scattered rows per second.
+  double rows = 0;   ///< Rows per second in scattered reads.
 };
 
 /// Reads a file of rows sequentially and at random, and writes a scratch file in the same folder, each for up

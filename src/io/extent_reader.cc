@@ -16,7 +16,7 @@ ReadBuffers::ReadBuffers(int count, int64_t bytes)
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes) {
   if (extent.bytes > buffer_bytes)
     throw Failure(fmt::format(
-        "{}: a read of {} bytes at byte {} is longer than its buffer of {}; this is an error of the program",
+        "{}: a read of {} bytes at byte {} is longer than its buffer of {}; this is a bug in Plimsoll",
         file.file.path(), extent.bytes, extent.offset, buffer_bytes));
 }
 
@@ -32,7 +32,7 @@ bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64
   done += got;
   if (got == 0)
     throw InputError(fmt::format(
-        "{}: the file ends at byte {}, expected {} bytes at byte {}; it was cut short while it was read",
+        "{}: the file ends at byte {}, expected {} bytes at byte {}; it was truncated while it was read",
         path, end, extent.needed, extent.offset));
   return false;
 }

@@ -11,20 +11,20 @@
 
 namespace plimsoll {
 
-/// A stretch of a file that is read at once.
+/// A stretch of a file that is read in one go.
 struct Extent {
   int64_t offset = 0;  ///< In bytes, a multiple of the file's alignment.
   int64_t bytes = 0;   ///< In bytes, a multiple of the file's alignment.
-  int64_t needed = 0;  ///< Minimum bytes from the start that the file must have. It may end after them.
-  int64_t first = 0;   ///< The items first .. last-1 of the request lie in this extent.
+  int64_t needed = 0;  ///< Bytes of the extent that the file must have. The file may end after them.
+  int64_t first = 0;   ///< The extent contains the items first .. last-1 of the request.
   int64_t last = 0;
 };
 
-/// Minimum bytes of an extent that is extended to whole pages. A long read that begins in the middle of a
-/// page is slower by a third (bench/results/giant.md).
+/// Minimum bytes of an extent for which it is extended to whole pages. A long read that begins in the middle
+/// of a page is slower by a third (bench/results/giant.md).
 inline constexpr int64_t kLongExtent = 4 * 4096;
 
-/// Equal buffers for extents, aligned to pages, in one allocation (Tag::cache).
+/// Buffers of equal size for extents, aligned to pages, in one allocation (Tag::cache).
 class ReadBuffers {
  public:
   ReadBuffers(int count, int64_t bytes);
@@ -44,19 +44,20 @@ class ReadBuffers {
   int64_t bytes_;
 };
 
-/// Reads many extents of one file at a time. Calls must not overlap.
+/// Reads many extents of one file. Only one call of read() may run at a time.
 class ExtentReader {
  public:
-  /// Sets the next extent to read, no longer than a buffer. Returns false when there are no more. Calls never
-  /// overlap, and it is not called again after it has thrown.
+  /// Sets the next extent to read, no longer than a buffer. Returns false when there are no more. It is
+  /// called by one thread at a time, and never again after it has thrown.
   using Next = std::function<bool(Extent&)>;
   /// Receives the bytes of an extent, which are valid during the call only. May be called on several threads
   /// at once, in any order. Must not throw.
   using Use = std::function<void(const Extent&, const std::byte*)>;
 
   virtual ~ExtentReader() = default;
-  /// Errors: Failure (the disk's, with file, offset and reason; an extent that is longer than a buffer),
-  /// InputError (the file ends early), and those of `next`. No read is under way when it throws.
+  /// Reads all extents that `next` sets. Errors: Failure (the disk's, with file, offset and reason; an extent
+  /// that is longer than a buffer), InputError (the file ends early), and those of `next`. No read is under
+  /// way when it throws.
   virtual void read(const Next& next, const Use& use) = 0;
 };
 
@@ -64,18 +65,19 @@ class ExtentReader {
 /// must outlive the reader.
 std::unique_ptr<ExtentReader> make_ring_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
-/// Bytes of a reading thread's stack that are touched: 7 to 8 KiB measured.
+/// Bytes of a reading thread's stack that are touched: measured were 7 to 8 KiB.
 constexpr int64_t kPoolStackBytes = 12 * 1024;
 
-/// Reads by pread, with a thread for each buffer, including the caller's. The stacks of the threads are in
-/// the ledger.
+/// Reads by pread, with one thread per buffer, including the caller's. The stacks of the threads are in the
+/// ledger.
 std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
-/// Errors: Failure if an extent is longer than a buffer, because reading it would overwrite the next buffer.
+/// Throws Failure if an extent is longer than a buffer, because reading it would overwrite the next buffer.
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes);
 
-/// Handles the result of a read of an extent: `got` bytes, or -errno, after the first `done` bytes. Adds to
-/// `done`. Returns true if the extent is complete, false if the rest must be read. Errors: those of read().
+/// Handles the result of reading an extent after its first `done` bytes: `got` more bytes, or -errno. Adds
+/// them to `done`. Returns true if the extent is complete, false if the rest must be read. Errors: those of
+/// read().
 bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got);
 
 }  // namespace plimsoll

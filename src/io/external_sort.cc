@@ -24,7 +24,7 @@ constexpr uint64_t kLow = 0xFFFFFFFF;
 using Keys = Vector<uint64_t, Tag::ingest>;
 using Order = Vector<uint32_t, Tag::ingest>;
 
-// Moves the upper half of a key down to the used bits of the lower half. The order of keys stays.
+// Moves the upper half of a key down to the used bits of the lower half. The order of keys does not change.
 uint64_t packed(uint64_t key, int low_bits) {
   return low_bits == 32 ? key : (key >> 32) << low_bits | (key & kLow);
 }
@@ -237,7 +237,7 @@ void ExternalSort::seal() {
   release();
   const auto fan_in = static_cast<size_t>(
       std::clamp<int64_t>((options_.memory - kWriteBuffer) / kMinReadBuffer, 2, kMaxRuns));
-  // Only neighbouring runs are merged, so records with equal keys stay in their order.
+  // Only adjacent runs are merged, so records with equal keys keep their order.
   while (runs_.size() > fan_in) {
     const size_t rounds = (runs_.size() + fan_in - 1) / fan_in;
     for (size_t round = 0; round < rounds; ++round) {
@@ -254,7 +254,7 @@ void ExternalSort::merge(size_t first, size_t count) {
   Run merged{.path = next_path(), .low_bits = 0};
   for (size_t i = first; i < first + count; ++i)
     merged.low_bits = std::max(merged.low_bits, runs_[i].low_bits);
-  runs_.push_back(merged);  // Added at once, so that it is removed whatever happens.
+  runs_.push_back(merged);  // Added at once, so that it is removed even after an error.
   {
     Reader reader(*this, first, count);
     File file = File::create(merged.path, *options_.files);
@@ -337,7 +337,7 @@ bool ExternalSort::Reader::advance() {
   return true;
 }
 
-// Sends a run up the tournament. At each inner node the later record stays behind. A node without a run takes
+// Sends a run up the tournament. At each inner node the later record stays behind. A node without a run keeps
 // the arriving one, and the climb ends there.
 void ExternalSort::Reader::play(size_t run) {
   const size_t runs = readers_.size();

@@ -15,12 +15,12 @@
 
 namespace plimsoll {
 
-/// Sorts more records than memory holds. A record has a 64-bit key and a payload of fixed size. Records that
-/// fit in `memory` are sorted and written as a run, sequentially; the runs are then merged. Records with
-/// equal keys keep the order in which they were added, so the result does not depend on the memory. Keys that
-/// fit in memory never touch the disk.
+/// Sorts more records than fit into memory. A record has a 64-bit key and a payload of fixed size. Records
+/// that fit into `memory` are sorted and written sequentially as a run; the runs are then merged. Records
+/// with equal keys keep the order in which they were added, so the result does not depend on the memory. If
+/// all records fit into memory, nothing is written to disk.
 ///
-/// A run stores differences of keys, in as many bits as its keys use, so a sorted list of edges takes about
+/// A run stores differences of keys, in only as many bits as they need, so a sorted list of edges needs about
 /// as many bytes on disk as its finished column.
 ///
 /// Memory is entered under Tag::ingest. Not thread-safe. Errors of all members: Failure (disk),
@@ -31,7 +31,7 @@ class ExternalSort {
     std::filesystem::path folder;  ///< Folder for the runs, which must exist.
     std::string name;              ///< Name of this sort, unique in the folder.
     size_t payload = 0;            ///< Bytes per record.
-    int64_t memory = 0;            ///< Bytes for adding, and again for merging.
+    int64_t memory = 0;            ///< Bytes for adding, and the same again for merging.
     /// Maximum number of records. A small one saves memory.
     int64_t max = std::numeric_limits<int64_t>::max();
     bool unique = false;  ///< Keep only the first of records with equal keys.
@@ -40,28 +40,28 @@ class ExternalSort {
   class Reader;
 
   explicit ExternalSort(Options options);
-  /// Removes the runs that remove() did not.
+  /// Removes the runs that remove() has not removed.
   ~ExternalSort();
   ExternalSort(const ExternalSort&) = delete;
   ExternalSort& operator=(const ExternalSort&) = delete;
 
-  /// `payload` has as many bytes as the options say.
+  /// Adds a record. `payload` has as many bytes as the options specify.
   void add(uint64_t key, const void* payload = nullptr) {
     if (count_ == capacity_) spill();
     keys_[count_] = key;
     if (options_.payload > 0) keep_payload(payload);
     ++count_;
   }
-  /// Adds the records of a run that another sort with the same payload wrote, from byte `begin` of a file to
-  /// its end. The file is not removed and must exist as long as the records are read.
+  /// Adds the records of a run that another sort with the same payload size wrote, from byte `begin` of a
+  /// file to its end. The file is not removed and must exist as long as the records are read.
   void take_run(const std::filesystem::path& path, int64_t begin);
   /// Ends adding and frees memory that is no longer needed.
   void seal();
   /// Returns a reader of the records in order. Call it after seal(), any number of times. The readers are
   /// independent.
   Reader read() const;
-  /// Writes all records as one run, in parts. Call it after seal(). The bytes of the run do not depend on the
-  /// memory.
+  /// Writes all records as one run, passing it to `write` in parts. Call it after seal(). The bytes of the
+  /// run do not depend on the memory.
   void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
   /// Deletes the runs and frees the memory. No Reader may be in use.
   void remove();
@@ -105,7 +105,7 @@ class ExternalSort::Reader {
 
   bool next();
   uint64_t key() const { return key_; }
-  /// Valid until the next call of next().
+  /// Payload of the current record, valid until the next call of next().
   const std::byte* payload() const { return payload_; }
 
  private:

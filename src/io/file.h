@@ -11,15 +11,15 @@
 
 namespace plimsoll {
 
-/// Identifies a file itself. Its name may later belong to another file.
+/// Identifies a file even if its name is later given to another file.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// An open file, closed with its scope. Movable, not thread-safe. Errors: Failure that names the path, the
-/// reason and, for a full disk, the remedy.
+/// An open file, which the destructor closes. Movable, not thread-safe. Errors: Failure that names the path,
+/// the reason and, for a full disk, the remedy.
 class File {
  public:
   /// Opens a file for reading. Errors: InputError if it does not exist.
@@ -28,7 +28,7 @@ class File {
   static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   /// Opens a file for reading and for overwriting its bytes. Creates it if it does not exist.
   static File update(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
-  /// Creates a file for writing under a name of its own next to `path` (make_beside). path() returns the
+  /// Creates a file for writing next to `path`, under an unused hidden name (make_beside). path() returns the
   /// name.
   static File create_beside(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   File(File&& other) noexcept;
@@ -72,7 +72,7 @@ class MappedFile {
   const std::string& path() const { return path_; }
   /// Unique as long as this file is mapped.
   const FileIdentity& identity() const { return identity_; }
-  /// Removes the pages from the process. They stay in the page cache, and reading the bytes maps them again.
+  /// Removes the pages from the process. They stay in the page cache, and the next access maps them again.
   void release() const noexcept;
 
  private:
@@ -86,10 +86,10 @@ class MappedFile {
 /// Returns a small file as text. Errors: InputError if it does not exist, Failure if it cannot be read.
 std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
 
-/// Replaces a file whole or not at all. `fill` writes it under a temporary name; then follow sync, rename,
-/// and sync of the folder. If anything up to the rename fails, the old file stays and the temporary one is
-/// removed. If the sync of the folder fails, the new file is in place, but a power failure may bring back the
-/// old one. Errors: Failure, and those of `fill`.
+/// Replaces a file whole or not at all. `fill` writes it under a temporary name. Then the file is synced and
+/// renamed, and its folder is synced. If anything up to the rename fails, the old file stays and the
+/// temporary one is removed. If the sync of the folder fails, the new file is in place, but a power failure
+/// may bring back the old one. Errors: Failure, and those of `fill`.
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,
                   FileSystem& files = FileSystem::disk());
 void write_text(const std::filesystem::path& path, const std::string& text,

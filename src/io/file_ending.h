@@ -5,11 +5,11 @@
 
 namespace plimsoll {
 
-/// Returns the ending of a file's name with its dot, in lower case: ".mf4" for "LOG/00000170.MF4". Memory
+/// Returns the extension of a file's name with its dot, in lower case: ".mf4" for "LOG/00000170.MF4". Memory
 /// cards of data loggers, and Windows, have names in capitals.
 std::string lower_ending(const std::filesystem::path& path);
 
-/// Returns whether the ending of a file's name says that it is compressed: .zst or .gz, in any case.
+/// Returns whether the extension of a file's name says that it is compressed: .zst or .gz, in any case.
 bool is_compressed_name(const std::filesystem::path& path);
 
 }  // namespace plimsoll

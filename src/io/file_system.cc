@@ -21,16 +21,17 @@ const char* remedy(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "; make room there (what killed runs left as .NAME.tmp.PID may go), or choose another place";
+      return "; make room there (files named .NAME.tmp.PID that killed runs left can be deleted), or choose "
+             "another place";
     case EFBIG:
       return "; raise the limit on the size of a file (ulimit -f)";
     case EROFS:
-      return "; choose a place that can be written";
+      return "; choose a writable place";
     case EACCES:
     case EPERM:
       return "; change its permissions, or choose another place";
     case EBUSY:
-      return "; it is in use, as a mount point is; choose another name";
+      return "; it is in use, for example as a mount point; choose another name";
     case EISDIR:
       return "; a folder has this name; rename it, or choose another name";
     default:
@@ -47,7 +48,7 @@ Failure file_failure(const std::string& what, const fs::path& path) {
 
 void sync_folder(const fs::path& folder, FileSystem& files) {
   const fs::path name = folder.empty() ? fs::path(".") : folder;
-  // EINVAL: this file system cannot sync folders and makes names durable in its own time.
+  // EINVAL: this file system cannot sync folders and makes names durable at a time of its choice.
   if (files.sync_folder(name) != 0 && errno != EINVAL) throw file_failure("cannot sync folder", name);
 }
 
@@ -61,7 +62,7 @@ std::vector<fs::path> make_folders(const fs::path& folder, FileSystem& files) {
       if (files.make_folder(name) == 0) {
         made.push_back(name);
         sync_folder(folder_of(name), files);
-      } else if (errno != EEXIST) {  // Another process may have been quicker.
+      } else if (errno != EEXIST) {  // Another process may have been faster.
         throw file_failure("cannot make folder", name);
       }
     }

@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-/// The system calls with which files are read, written and published, so that a test can replace them. They
-/// behave like system calls: on failure they return -1 and set errno. None throws.
+/// The system calls with which files are read, written and published. A test can replace them. They behave
+/// like system calls: on failure they return -1 and set errno. None throws.
 class FileSystem {
  public:
   /// write: truncate or create; write_new: create, EEXIST if it exists; update: keep the content, create if
@@ -33,10 +33,10 @@ class FileSystem {
   virtual int64_t write(int file, int64_t offset, const void* data, size_t bytes) = 0;
   virtual int sync(int file) = 0;
   virtual void close(int file) = 0;
-  /// Takes the advisory lock (flock) of the file or folder that was opened as `path`, for as long as it is
+  /// Locks the file or folder that was opened as `path` with the advisory lock (flock), for as long as it is
   /// open. Never waits. EWOULDBLOCK: another open file has the lock. ESTALE: `path` no longer names this
-  /// file. Other errors: there is no lock that everyone who can open it sees, as for folders on network file
-  /// systems.
+  /// file. Other errors: the file system has no lock that all processes with access to the file see, as for
+  /// folders on network file systems.
   virtual int lock(int file, const std::filesystem::path& path) = 0;
 
   /// Returns whether the name exists, even if it is a dangling link.
@@ -59,19 +59,19 @@ Failure file_failure(const std::string& what, const std::filesystem::path& path)
 void sync_folder(const std::filesystem::path& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes a folder and its missing parents, and makes them durable. Returns the folders it made, the outermost
-/// first. Errors: Failure, with none of them left.
+/// first. Errors: Failure, after removing those it made.
 std::vector<std::filesystem::path> make_folders(const std::filesystem::path& folder,
                                                 FileSystem& files = FileSystem::disk());
-/// Removes the folders that make_folders() made, as far as they are empty.
+/// Removes those folders made by make_folders() that are empty.
 void remove_folders(const std::vector<std::filesystem::path>& made, FileSystem& files);
 
-/// Renames as Rename::no_replace does, also on file systems without that call (some network file systems).
-/// There another process can still take the name in between.
+/// Renames as Rename::no_replace does, even on file systems without that call (some network file systems). On
+/// these, another process may take the name between the check and the rename.
 int rename_to_free(const std::filesystem::path& from, const std::filesystem::path& to, FileSystem& files);
 
 /// Calls `make` to make something next to `path` under a hidden name, .NAME.TAG.PID, and returns the name. If
-/// it is taken by a process of another machine or container, or by a killed one, a number is added. `make`
-/// returns as the members of FileSystem do. Errors: Failure.
+/// a process on another machine or in another container uses that name, or a killed process left it behind, a
+/// number is added. `make` returns as the members of FileSystem do. Errors: Failure.
 std::filesystem::path make_beside(const std::filesystem::path& path, const char* tag,
                                   const std::function<int(const std::filesystem::path&)>& make);
 

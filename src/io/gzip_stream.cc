@@ -30,7 +30,7 @@ class GzipStream : public InputStream {
         held_ = {in_.data(), source_.read(in_.data(), in_.size())};
         if (held_.empty()) {
           if (member_ended_) break;
-          // zlib may still hold some of the text.
+          // zlib may still hold part of the text.
           const size_t rest = inflater_.run({}, {data + filled, bytes - filled}).given;
           filled += rest;
           if (rest > 0) continue;
@@ -41,7 +41,8 @@ class GzipStream : public InputStream {
       }
       if (source_.bytes_read() == std::ssize(held_) && !is_gzip(held_))
         throw InputError(source_.path() +
-                         ": found no gzip data, expected it by its name; rename it, or fetch the file again");
+                         ": found no gzip data, expected it because of the file's name; rename the file, or "
+                         "fetch it again");
       // A gzip file may consist of several members.
       if (member_ended_) inflater_.reset();
       const Inflater::Step step = inflater_.run(held_, {data + filled, bytes - filled});
@@ -62,7 +63,7 @@ class GzipStream : public InputStream {
  private:
   SourceReader source_;
   Vector<char, Tag::ingest> in_;
-  std::span<const char> held_;  // The part of the input that is not inflated yet.
+  std::span<const char> held_;  // The part of the input that has not been inflated yet.
   Inflater inflater_{Inflater::Wrapper::gzip};
   bool member_ended_ = false;
   AtCut at_cut_;

@@ -15,7 +15,7 @@ std::string hidden_prefix(const std::filesystem::path& path, const char* tag) {
   const auto continues_character = [&] {
     return size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U;
   };
-  while (size > 1 && continues_character()) --size;  // Some file systems refuse half a UTF-8 character.
+  while (size > 1 && continues_character()) --size;  // Some file systems refuse part of a UTF-8 character.
   name.resize(size);
   return name + ending;
 }

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// zlib's inflate of a stream. Its memory does not depend on the data (about 40 KiB, in the ledger under
-/// Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
+/// Decompresses a stream with zlib's inflate. Its memory does not depend on the data (about 40 KiB, in the
+/// ledger under Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
 class Inflater {
  public:
   enum class Wrapper : uint8_t { zlib, gzip };
@@ -20,12 +20,13 @@ class Inflater {
   struct Step {
     size_t taken = 0;              ///< Bytes read from `in`.
     size_t given = 0;              ///< Bytes written to `out`.
-    bool ended = false;            ///< The data ends here. Call reset() before inflating more.
+    bool ended = false;            ///< Whether the compressed data ends here. If so, call reset() before
+                                   ///< inflating more.
     const char* damage = nullptr;  ///< Description of damage in the data, or null.
   };
   /// Inflates until `in` is used up, `out` is full or the data ends.
   Step run(std::span<const char> in, std::span<char> out);
-  /// Prepares for other data.
+  /// Prepares for another stream of data.
   void reset();
 
  private:

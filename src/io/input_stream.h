@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// What a stream does if compressed data ends before it is complete.
+/// Behaviour of a stream if compressed data ends before it is complete.
 enum class AtCut : uint8_t {
   fail,  ///< Throws InputError.
   stop   ///< Ends the text, and is_cut_off() returns true.

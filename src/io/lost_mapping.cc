@@ -39,15 +39,14 @@ void on_lost_page(int, siginfo_t* info, void*) {
     path = name;
     found = true;
   }
-  if (!found && info->si_code != BUS_ADRERR) {  // Not a page of a file: behave as without this handler.
+  if (!found && info->si_code != BUS_ADRERR) {  // Not a page of a file: behave as if there were no handler.
     std::signal(SIGBUS, SIG_DFL);
     return;
   }
   say("\nplimsoll: ");
   say(path);
-  say(": cannot be read any more: it was made shorter while it was in use, or its disk fails; make the data "
-      "set "
-      "again (--force), then go on with --resume where there is a checkpoint\n");
+  say(": can no longer be read: it was shortened while it was in use, or its disk fails; make the data set "
+      "again (--force), then continue with --resume if there is a checkpoint\n");
   ::_exit(3);
 }
 

@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-/// Handles SIGBUS of mapped files that are shortened while they are read, or whose disk fails. The process
-/// then ends with exit code 3 and a sentence that names the file, so that a run can continue from its last
-/// checkpoint. For programs; a library leaves the signal to its user.
+/// Handles the SIGBUS raised when a mapped file is shortened while it is read, or when its disk fails. The
+/// process then ends with exit code 3 and a sentence that names the file; the run can continue from its last
+/// checkpoint. Only for programs: a library leaves the signal to the program that uses it.
 void report_lost_mappings();
 
-/// An entry in the list of mapped files that the sentence can name. Beyond the first few hundred files it
-/// names none. Thread-safe.
+/// An entry in the list of mapped files that the sentence can name. Only the first few hundred mapped files
+/// have one. Thread-safe.
 class MappingPlace {
  public:
   MappingPlace() = default;

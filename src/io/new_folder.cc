@@ -41,8 +41,8 @@ NewFolder::~NewFolder() {
   files_.close(lock_);
 }
 
-// A folder whose process is gone has no lock any more. That also holds in other containers, where the process
-// number says nothing.
+// A folder whose process has ended has no lock any more. This also holds in other containers, where the
+// process number has no meaning.
 void NewFolder::remove_abandoned() {
   const std::string begin = hidden_prefix(folder_, "tmp");
   const fs::path around = folder_.parent_path();
@@ -86,7 +86,7 @@ void NewFolder::publish() {
   try {
     sync_folder(folder_.parent_path(), files_);
   } catch (...) {
-    // It is unknown which of the two a power failure would leave, so go back to the old state. If even that
+    // It is unknown which of the two a power failure would leave, so the old state is restored. If even that
     // fails, the temporary name may belong to the old folder, which is kept.
     published_ = exchange ? files_.rename(temporary_, folder_, Rename::exchange) != 0
                           : rename_to_free(folder_, temporary_, files_) != 0;
@@ -94,7 +94,7 @@ void NewFolder::publish() {
   }
   published_ = true;
   if (exchange && files_.remove_tree(temporary_) != 0)
-    throw Failure(fmt::format("{} is replaced, but the old one, now {}, cannot be deleted: {}",
+    throw Failure(fmt::format("{} was replaced, but the old one, now {}, cannot be deleted: {}",
                               folder_.string(), temporary_.string(), std::strerror(errno)));
 }
 

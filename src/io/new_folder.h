@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// A folder that appears whole or not at all. It is filled under a temporary name next to its own, and
+/// A folder that appears whole or not at all. It is filled under a temporary name next to its final one;
 /// publish() syncs and renames it. Without publish() the destructor removes it and the parent folders made
 /// for it. Callers must sync the files they write in it. A folder left by a killed process is removed by the
-/// next one that makes a folder of the same name, on file systems of this machine only: on network file
-/// systems, another machine might still be filling it. Not thread-safe. Errors: Failure.
+/// next process that makes a folder of the same name. This happens only on local file systems: on a network
+/// file system, another machine might still be filling it. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
   /// `replace` lets publish() exchange an existing folder or file atomically and then delete the old one.
@@ -25,9 +25,9 @@ class NewFolder {
   FileSystem& files() const { return files_; }
   /// Makes a folder in it, or uses an existing one. Returns its path until publication.
   std::filesystem::path add_folder(const std::filesystem::path& name);
-  /// Publishes the folder. Errors: Failure also if the name exists and must not be replaced. After an error
+  /// Publishes the folder. Errors: Failure, also if the name exists and must not be replaced. After an error
   /// the old state is kept or recoverable: an old folder that cannot be deleted is named in the error, or is
-  /// stored under the temporary name.
+  /// kept under the temporary name.
   void publish();
 
  private:
@@ -38,7 +38,7 @@ class NewFolder {
   FileSystem& files_;
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
-  int lock_ = -1;  // The temporary folder, open. Its lock says that this process lives.
+  int lock_ = -1;  // The opened temporary folder. Its lock shows that this process is alive.
   bool replace_;
   bool published_ = false;
   std::vector<std::filesystem::path> around_;  // Parent folders made for it.

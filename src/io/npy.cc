@@ -54,7 +54,7 @@ std::vector<int64_t> parse_shape(std::string_view text, const std::string& path)
     }
     int64_t size = 0;
     const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), size);
-    if (failed != std::errc() || size < 0) throw bad(path, "the shape holds something that is no size");
+    if (failed != std::errc() || size < 0) throw bad(path, "the shape contains something that is not a size");
     shape.push_back(size);
     text.remove_prefix(static_cast<size_t>(end - text.data()));
   }
@@ -174,7 +174,7 @@ NpyShape NpyWriter::finish(bool sync) {
   int64_t row_bytes = npy_item_bytes(shape_.dtype);
   for (size_t i = 1; i < shape_.shape.size(); ++i) row_bytes *= shape_.shape[i];
   if (row_bytes > 0 && data_bytes_ % row_bytes != 0)
-    throw Failure(file_.path() + ": its last row is not whole; this is an error of the program");
+    throw Failure(file_.path() + ": its last row is incomplete; this is a bug in Plimsoll");
   shape_.shape[0] = row_bytes == 0 ? 0 : data_bytes_ / row_bytes;
   const std::string header = npy_header(shape_);
   file_.write_at(0, header.data(), header.size());

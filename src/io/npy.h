@@ -43,10 +43,10 @@ const char* npy_dtype(NumberType type);
 /// Returns the number type of a column of this dtype, or nullopt if its values are not f32 or narrower.
 std::optional<NumberType> npy_number_type(const std::string& dtype);
 
-/// Returns the bytes of one element, or 0 if the dtype is none of those above.
+/// Returns the bytes of one element, or 0 if the dtype is not one of those above.
 int64_t npy_item_bytes(const std::string& dtype);
 
-/// Offset at which data starts, after a padded header. It is aligned for every use, and whole pages can be
+/// Offset at which data starts, after a padded header. It is aligned for every type, and whole pages can be
 /// mapped.
 inline constexpr int64_t kNpyDataOffset = 4096;
 
@@ -62,8 +62,8 @@ class NpyWriter {
   void append(std::span<const T> values) {
     append_bytes(values.data(), values.size_bytes());
   }
-  /// Writes the header and the rest of the data. Nothing may be appended after it. Syncs the file unless the
-  /// caller is about to replace it.
+  /// Writes the header and the rest of the data. Nothing may be appended afterwards. Syncs the file unless
+  /// `sync` is false, for a caller that is about to replace it.
   NpyShape finish(bool sync = true);
   /// XXH3-64 of the data bytes.
   std::string checksum() const { return hasher_.hex64(); }
@@ -109,7 +109,7 @@ class NpyView {
 
 /// Returns a header of 4096 bytes as it is stored in the file.
 std::string npy_header(const NpyShape& shape);
-/// What the header of any .npy file says.
+/// Content of the header of any .npy file.
 struct NpyLayout {
   NpyShape shape;  ///< The dtype may be any plain name.
   bool fortran = false;
@@ -117,8 +117,8 @@ struct NpyLayout {
 };
 /// Parses a header of version 1 to 3. `path` is for the error texts.
 NpyLayout parse_npy_layout(std::span<const std::byte> bytes, const std::string& path);
-/// Does the same for a column of a data set: a dtype above, in C order. Returns the offset at which data
-/// starts.
+/// Does the same for a column of a data set, whose dtype must be one of those above, in C order. Returns the
+/// offset at which data starts.
 int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
 
 }  // namespace plimsoll

@@ -43,7 +43,7 @@ class Archive {
  private:
   void require(bool condition) const {
     if (!condition)
-      throw InputError(path_ + ": is no usable .npz file: its directory is damaged; fetch it again");
+      throw InputError(path_ + ": not a usable .npz file: its directory is damaged; fetch it again");
   }
   template <typename T>
   T number(uint64_t at) const {

@@ -99,7 +99,7 @@ void NumberArray::take(std::string dtype, std::vector<int64_t> shape, std::span<
       expected < 0 || expected > found / known->bytes || expected * known->bytes != found)
     throw InputError(
         fmt::format("{}: found {} bytes of data, expected {} numbers of {} bytes, as its shape says; "
-                    "fetch it again, or mend the shape",
+                    "fetch it again, or correct the shape",
                     path_, found, expected, known->bytes));
   type_ = static_cast<Type>(known - kKnown.begin());
   dtype_ = std::move(dtype);

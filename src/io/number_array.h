@@ -17,20 +17,20 @@ struct RawArray {
   std::vector<int64_t> shape = {};
 };
 
-/// Where an array is: a .npy file, or a member of a .npz file, named as FILE.npz:MEMBER or, if it is the only
-/// one, as FILE.npz.
+/// Location of an array: a .npy file, or a member of a .npz file, written as FILE.npz:MEMBER or, if it is the
+/// only one, as FILE.npz.
 struct ArrayPlace {
   std::filesystem::path file;
   std::string member = {};
 };
-/// Returns whether a path names an array: it ends in .npy or .npz, or in .npz:MEMBER.
+/// Returns whether a path names an array: it ends in .npy, .npz or .npz:MEMBER.
 bool names_array(const std::filesystem::path& path);
 ArrayPlace array_place(const std::filesystem::path& path);
 
-/// An array of numbers as users have them, with one or two axes: of any dtype of NumPy that is bool, whole or
-/// real, in C or Fortran order. A second axis may be 1 for a vector. The file is mapped; numbers are
-/// converted when they are read. Immutable, so any number of threads may read it. Errors: InputError that
-/// names the file and the fault.
+/// An array of numbers as users supply it, with one or two axes: any bool, integer or real dtype of NumPy, in
+/// C or Fortran order. A vector may have a second axis of length 1. The file is mapped; numbers are converted
+/// when they are read. Immutable, so any number of threads may read it. Errors: InputError that names the
+/// file and the fault.
 class NumberArray {
  public:
   enum class Type : uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64 };
@@ -47,9 +47,9 @@ class NumberArray {
   const std::string& dtype() const { return dtype_; }
   bool is_whole() const { return type_ < Type::f16; }
 
-  /// Returns a whole number of an array that is whole; those from 2^63 on become the greatest int64.
+  /// Returns an element of an integer array; values from 2^63 on become the greatest int64.
   int64_t whole(int64_t row, int64_t column = 0) const;
-  /// Returns any number.
+  /// Returns an element of any array.
   double real(int64_t row, int64_t column = 0) const;
   /// Converts a row to f32. Values that are too large become infinite.
   void copy_row(int64_t row, std::span<float> to) const;
@@ -68,7 +68,7 @@ class NumberArray {
   std::span<const std::byte> data_;
 };
 
-/// Adds a sentence if the numbers of an array are rounded to f32.
+/// Adds a sentence to `notes` if the numbers of an array are rounded to f32.
 void note_rounding(const NumberArray& array, std::vector<std::string>& notes);
 
 }  // namespace plimsoll

@@ -20,7 +20,8 @@ class PoolReader : public ExtentReader {
         addresses_(buffers - 1),
         workers_(buffers) {}
 
-  // A thread takes extents until there are none. One item per extent would wake all threads each time.
+  // A thread reads extents until there are none left. With one work item per extent, all threads would be
+  // woken each time.
   void read(const Next& next, const Use& use) override {
     Mutex mutex;
     bool more PLIMSOLL_GUARDED_BY(mutex) = true;

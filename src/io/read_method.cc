@@ -37,7 +37,8 @@ double probe(const std::filesystem::path& path, ReadMethod method) {
   int64_t reads = 0;
   int left = 0;
   const auto next = [&](Extent& extent) {
-    state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's constants. Any scatter will do.
+    state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's constants. Any scattering of the
+                                                                  // rows is good enough.
     extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(pages)) * kPageBytes, kPageBytes,
               kPageBytes};
     return left-- > 0;
@@ -80,7 +81,8 @@ const char* method_name(ReadMethod method) {
 ReadMethod method_from_name(const std::string& name) {
   for (size_t i = 0; i < kNames.size(); ++i)
     if (name == kNames[i]) return static_cast<ReadMethod>(i);
-  throw UsageError(fmt::format("'{}' is no way to read; expected one of {}", name, fmt::join(kNames, ", ")));
+  throw UsageError(
+      fmt::format("'{}' is not a method of reading; expected one of {}", name, fmt::join(kNames, ", ")));
 }
 
 std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,

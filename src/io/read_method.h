@@ -13,12 +13,12 @@ namespace plimsoll {
 /// Method of reading scattered parts of a file.
 enum class ReadMethod {
   ring_direct,  ///< io_uring without the page cache: a deep queue from one thread.
-  pool_direct,  ///< pread without the page cache: as many requests as threads.
+  pool_direct,  ///< pread without the page cache: one request at a time per thread.
   ring,         ///< io_uring through the page cache, where O_DIRECT is not allowed.
   pool,         ///< pread through the page cache: always available.
 };
 const char* method_name(ReadMethod method);
-/// Errors: UsageError that lists the names.
+/// Returns the method with this name. Errors: UsageError that lists the names.
 ReadMethod method_from_name(const std::string& name);
 
 /// A file opened for one method, and its reader.
@@ -35,9 +35,9 @@ struct OpenedMethod {
 std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,
                                         int64_t buffer_bytes);
 
-/// Returns the method for a file: PLIMSOLL_READ if that is set, else the faster one of those allowed, direct
-/// before buffered. A few milliseconds of random reads decide, once per device and process. Thread-safe.
-/// Errors: UsageError (PLIMSOLL_READ), and those of open_method().
+/// Returns the method for a file: PLIMSOLL_READ if that is set, otherwise the fastest method available,
+/// direct before buffered. A few milliseconds of random reads decide, once per device and process.
+/// Thread-safe. Errors: UsageError (PLIMSOLL_READ), and those of open_method().
 ReadMethod choose_method(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -35,7 +35,7 @@ std::string_view kind_of_manifest(const fs::path& path, std::array<char, 256>& h
   return kind_in({head.data(), file.read(head.data(), head.size())});
 }
 
-// Files that systems leave in folders.
+// Returns whether operating systems leave files with this name in folders.
 bool is_left_by_system(const std::string& name) {
   return name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini" || name.starts_with(".nfs");
 }
@@ -96,7 +96,7 @@ void require_replaceable(const fs::path& out, const WillHold& will_hold, FileSys
     if (opened < 0 && errno == ENOENT) return;  // A dangling link.
     if (opened < 0) throw file_failure("cannot read what is to be replaced,", out);
     files.close(opened);
-    throw Failure(out.string() + " is a file, and the output a folder; name another output");
+    throw Failure(out.string() + " is a file, but the output is a folder; name another output");
   }
   const std::vector<std::string> names = names_of_users(*found);
   std::array<char, 256> head;
@@ -112,14 +112,14 @@ void require_replaceable(const fs::path& out, const WillHold& will_hold, FileSys
   if (!other && !names.empty()) other = names.front();
   if (other)
     throw Failure(
-        fmt::format("{} holds {}, which is no part of such an output; delete it, or name another output",
+        fmt::format("{} holds {}, which is not part of such an output; delete it, or name another output",
                     out.string(), other->string()));
 }
 
 void require_outside(const fs::path& out, const std::vector<fs::path>& sources) {
   for (const fs::path& source : sources)
     if (lies_in(source, out))
-      throw Failure(fmt::format("{} is read for the output, and would be replaced by it; name another output",
+      throw Failure(fmt::format("{} is an input, and would be replaced by the output; name another output",
                                 source.string()));
 }
 
@@ -136,7 +136,8 @@ void require_no_source(const fs::path& file, const std::vector<fs::path>& source
   if (!fs::exists(file)) return;
   for (const fs::path& source : sources)
     if (lies_in(file, source))
-      throw Failure(fmt::format("{} is read, and would be written over; name another file", file.string()));
+      throw Failure(
+          fmt::format("{} is an input, and would be overwritten; name another file", file.string()));
 }
 
 }  // namespace plimsoll

@@ -11,24 +11,24 @@ namespace plimsoll {
 /// Returns whether an output will have a file of this name, relative to its folder.
 using WillHold = std::function<bool(const std::filesystem::path& file)>;
 
-/// Checks whether whatever has the name of an output may be deleted. Allowed are: nothing, an empty folder, a
+/// Checks whether anything at the path of an output may be deleted. Allowed are: nothing, an empty folder, a
 /// data set (a manifest.json of a kind that Plimsoll writes, except a run, and its columns; all columns if
 /// the manifest is incomplete), or a folder whose files all have names of files of the output. Files that
-/// systems leave in folders, such as .DS_Store, are deleted too. Errors: Failure that names the first other
-/// file.
+/// operating systems leave in folders, such as .DS_Store, are deleted too. Errors: Failure that names the
+/// first other file.
 void require_replaceable(const std::filesystem::path& out, const WillHold& will_hold = {},
                          FileSystem& files = FileSystem::disk());
 
-/// Errors: Failure if one of the sources is the output or lies in it.
+/// Throws Failure if one of the sources is the output or is inside it.
 void require_outside(const std::filesystem::path& out, const std::vector<std::filesystem::path>& sources);
 
-/// Makes all these checks before the work begins. Errors: Failure also if an output exists and must not be
+/// Makes all these checks before the work begins. Errors: Failure, also if an output exists and must not be
 /// replaced (no `force`).
 void require_free(const std::filesystem::path& out, bool force,
                   const std::vector<std::filesystem::path>& sources, const WillHold& will_hold = {});
 
-/// Checks a file that will be replaced. Errors: Failure if it is one of the sources, or an existing file in a
-/// source folder.
+/// Checks a file that will be replaced. Errors: Failure if it is one of the sources, or already exists in a
+/// folder that is a source.
 void require_no_source(const std::filesystem::path& file, const std::vector<std::filesystem::path>& sources);
 
 }  // namespace plimsoll

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Asynchronous reads and writes of files by io_uring. They use memory of the caller, who waits for them. Not
-/// thread-safe.
+/// Asynchronous reads and writes of files by io_uring. They use memory of the caller, who must keep it until
+/// they are done. Not thread-safe.
 class Ring {
  public:
   /// Makes a ring for `entries` requests at a time. Returns null if the kernel refuses.
@@ -17,26 +17,27 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Registers memory, so that the kernel need not look up its pages at each read. It has no effect if a
-  /// limit on locked memory forbids it. All later reads must go to this memory.
+  /// Registers memory, so that the kernel need not look up its pages for each read. It has no effect if a
+  /// limit on locked memory forbids it. All later reads must use this memory.
   void keep_locked(std::byte* data, int64_t bytes);
 
-  /// Queue a request for the next submit(). next() returns `id` when it is done. There must be a free entry.
+  /// read() and write() queue a request for the next submit(). next() returns `id` when it is done. There
+  /// must be a free entry.
   void read(int file, int64_t offset, std::byte* data, int64_t bytes, uint64_t id);
   void write(int file, int64_t offset, const std::byte* data, int64_t bytes, uint64_t id);
-  /// Submits queued requests and waits until `wait_for` of those under way are done. Returns 0, or an errno
-  /// value if the kernel takes no more.
+  /// Submits queued requests and waits until `wait_for` requests are done. Returns 0, or an errno value if
+  /// the kernel accepts no more.
   int submit(int wait_for);
-  /// Waits, without a system call that could fail as submit() does, until all requests that the kernel has
-  /// taken are done; next() then returns them. Requests that it has not taken are never done unless something
-  /// is submitted again.
+  /// Waits until all requests that the kernel has accepted are done; next() then returns them. Unlike
+  /// submit(), it makes no system call that could fail. Requests that the kernel has not accepted are never
+  /// done unless something is submitted again.
   void settle();
 
   struct Done {
     uint64_t id = 0;
     int64_t result = 0;  ///< Bytes, or -errno.
   };
-  /// Returns a finished request that it has not returned before, if there is one.
+  /// Returns a finished request that was not returned before, if there is one.
   std::optional<Done> next();
 
  private:

@@ -23,7 +23,7 @@ class RingReader : public ExtentReader {
   void read(const Next& next, const Use& use) override {
     if (!ring_) start(Ring::make(buffers_.count()));
     if (!ring_) throw Failure(fmt::format("cannot read {}: io_uring is refused", file_.file.path()));
-    std::exception_ptr error;  // The first error. Reads under way end before it is thrown.
+    std::exception_ptr error;  // The first error. It is thrown once all reads under way are done.
     for (bool more = true;;) {
       try {
         while (more && !free_.empty()) more = queue_next(next);
@@ -75,7 +75,7 @@ class RingReader : public ExtentReader {
   }
 
   // Waits for several requests at a time, which saves calls and keeps most of the queue with the device.
-  // Returns false if the kernel takes no more; then no read is under way.
+  // Returns false if the kernel accepts no more; then no read is under way.
   bool submit_and_wait(std::exception_ptr& error) {
     const int enough = std::clamp(under_way() / 4, 1, 16);
     errno = ring_->submit(enough);

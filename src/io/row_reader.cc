@@ -21,8 +21,9 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
   auto opened = open_method(path, method_, longest_extent_, options.buffer_bytes);
   if (!opened) {
     if (options.way || std::getenv("PLIMSOLL_READ") != nullptr)
-      throw Failure(fmt::format("cannot read {} by {}: kernel or file system refuse it; unset PLIMSOLL_READ",
-                                path.string(), method_name(method_)));
+      throw Failure(
+          fmt::format("cannot read {} by {}: the kernel or the file system refuses it; unset PLIMSOLL_READ",
+                      path.string(), method_name(method_)));
   }
   // The method chosen for this device may be forbidden to this thread.
   for (const ReadMethod method : {ReadMethod::pool_direct, ReadMethod::pool})
@@ -42,7 +43,7 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout)
 
 void RowReader::require(int64_t row) const {
   if (row < 0 || row >= layout_.rows)
-    throw InputError(fmt::format("{}: row {} is wanted of a file with {} rows, counted from 0",
+    throw InputError(fmt::format("{}: row {} was requested from a file with {} rows, counted from 0",
                                  opened_.file->file.path(), row, layout_.rows));
 }
 

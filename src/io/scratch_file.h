@@ -12,28 +12,28 @@ namespace plimsoll {
 /// Space for scratch files.
 struct ScratchSpace {
   std::filesystem::path folder = {};  ///< An existing folder; empty for no scratch files.
-  /// Maximum bytes of all files together; nullopt for as many as are useful.
+  /// Maximum total bytes of all files; nullopt for as many as are useful.
   std::optional<int64_t> bytes = {};
-  /// Used instead of an empty `folder` for files that are gone before the first block is read.
+  /// Used instead of an empty `folder` for files that are deleted before the first block is read.
   std::filesystem::path temporary = {};
 };
 
-/// A file without a name that is deleted with its scope, or with the process however it ends. It bypasses the
-/// page cache if the file system allows it, so offsets, lengths and memory must be multiples of kAlignment.
-/// Thread-safe.
+/// A file without a name. It is deleted when the object is destroyed or when the process ends, however it
+/// ends. It bypasses the page cache if the file system allows it, so offsets, lengths and memory must be
+/// multiples of kAlignment. Thread-safe.
 class ScratchFile {
  public:
   static constexpr int64_t kAlignment = 4096;
 
-  /// Returns whether the file system of a folder is memory (tmpfs), which no budget counts.
+  /// Returns whether a folder is on a file system in memory (tmpfs), whose files no budget counts.
   static bool is_in_memory(const std::filesystem::path& folder);
-  /// Returns the free bytes on the disk of a folder; 0 if that is memory or unknown.
+  /// Returns the free bytes on the disk of a folder; 0 if it is in memory or unknown.
   static int64_t free_bytes(const std::filesystem::path& folder);
-  /// Returns the maximum size of a file that make() makes in a folder at this moment: half of free_bytes(),
-  /// so that as much is left to others.
+  /// Returns the maximum size of a file that make() would now make in a folder: half of free_bytes(), so that
+  /// as much is left for other uses.
   static int64_t room(const std::filesystem::path& folder);
   /// Makes a file of `bytes` on the disk of a folder, allocated at once. Returns nullopt if room() is smaller
-  /// or they cannot be allocated.
+  /// or the bytes cannot be allocated.
   static std::optional<ScratchFile> make(const std::filesystem::path& folder, int64_t bytes);
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&& other) noexcept;
@@ -41,7 +41,7 @@ class ScratchFile {
 
   int64_t bytes() const { return bytes_; }
   int descriptor() const { return descriptor_; }
-  /// Errors: Failure with the folder, the offset and the reason.
+  /// write() and read() throw Failure with the folder, the offset and the reason.
   void write(int64_t offset, std::span<const std::byte> data);
   void read(int64_t offset, std::span<std::byte> data) const;
 

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Collects errors of files that could not be written in addition to a result. The result is worth reporting
-/// without them, so their errors are kept until it is reported.
+/// Collects errors from files that are written in addition to a result. The result is worth reporting without
+/// these files, so their errors are kept until it is reported.
 class Unsaved {
  public:
-  /// Calls `save` and keeps the text of its Failure. Errors: all others of `save`.
+  /// Calls `save` and keeps the text of its Failure. Errors: all others that `save` throws.
   void attempt(const std::function<void()>& save) {
     try {
       save();

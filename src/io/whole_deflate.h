@@ -9,7 +9,7 @@ struct libdeflate_decompressor;
 
 namespace plimsoll {
 
-/// Inflates zlib data that is in memory as a whole, at more than twice the speed of Inflater. Not
+/// Inflates zlib data that is completely in memory, at more than twice the speed of Inflater. Not
 /// thread-safe. Errors: BudgetExceeded.
 class WholeInflater {
  public:
@@ -18,8 +18,8 @@ class WholeInflater {
   WholeInflater(const WholeInflater&) = delete;
   WholeInflater& operator=(const WholeInflater&) = delete;
 
-  /// Fills `out`. Returns false if the data is damaged or unpacks to another size; an Inflater can tell why.
-  /// Bytes after the end of the data are ignored.
+  /// Fills `out`. Returns false if the data is damaged or unpacks to another size; an Inflater reports the
+  /// reason. Bytes after the end of the data are ignored.
   bool run(std::span<const char> in, std::span<char> out);
 
  private:

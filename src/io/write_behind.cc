@@ -26,7 +26,7 @@ WriteBehind::~WriteBehind() {
 std::byte* WriteBehind::take() {
   while (free_.empty() && under_way() > 0) reap(true);
   if (error_) std::rethrow_exception(error_);
-  if (free_.empty()) throw Failure("all buffers of a scratch file are taken, and none is being written");
+  if (free_.empty()) throw Failure("all buffers of a scratch file are in use, and none is being written");
   std::byte* const taken = free_.back();
   free_.pop_back();
   return taken;

@@ -12,12 +12,12 @@
 
 namespace plimsoll {
 
-/// Asynchronous writes to a scratch file: by io_uring, or one by one if the kernel refuses a ring. Not
-/// thread-safe. Errors of all members: those of ScratchFile, for any earlier write.
+/// Asynchronous writes to a scratch file: by io_uring, or one at a time if the kernel refuses a ring. Not
+/// thread-safe. Each member throws the errors of ScratchFile, also those of earlier writes.
 class WriteBehind {
  public:
-  /// Makes `buffers` buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment. Up to
-  /// `under_way` of them are being written at a time. `file` must outlive it.
+  /// Makes `buffers` buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment. At most
+  /// `under_way` of them are written at the same time. `file` must outlive this object.
   WriteBehind(ScratchFile& file, int64_t buffers, int64_t bytes, int under_way);
   /// Waits for the writes under way.
   ~WriteBehind();
@@ -25,8 +25,8 @@ class WriteBehind {
   WriteBehind& operator=(const WriteBehind&) = delete;
 
   int64_t buffer_bytes() const { return bytes_; }
-  /// Returns a buffer that belongs to the caller until it is passed to write(). Waits for one. At least one
-  /// must not belong to the caller.
+  /// Returns a buffer, which belongs to the caller until it is passed to write(). Waits until one is free.
+  /// The caller must not already own all others.
   std::byte* take();
   /// Starts writing the first bytes of a buffer from take().
   void write(std::byte* buffer, int64_t offset, int64_t bytes);
@@ -50,7 +50,7 @@ class WriteBehind {
   std::vector<Write> writes_;        // Indexed by id.
   std::vector<size_t> free_writes_;  // Indices into writes_.
   std::exception_ptr error_;
-  std::unique_ptr<Ring> ring_;  // Null for writes one by one.
+  std::unique_ptr<Ring> ring_;  // Null if writes are done one at a time.
 };
 
 }  // namespace plimsoll

@@ -14,7 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake says why).
+// The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake gives the
+// reason).
 class Library {
  private:
   // Declared first, because the functions are looked up in it.
@@ -68,8 +69,9 @@ int64_t count(std::string_view text, std::string_view mark) {
   return found;
 }
 
-// Returns an upper bound of what the library takes for the directory of members. It allocates for as many as
-// an archive claims to have, or begins to describe, and keeps their names and comments.
+// Returns an upper bound of the memory that the library needs for the directory of members. It allocates
+// space for as many members as an archive claims to have, or begins to describe, and keeps their names and
+// comments.
 int64_t max_directory_bytes(std::string_view text, const std::string& path) {
   constexpr std::string_view kEntry = "PK\1\2";
   constexpr std::string_view kEnd = "PK\5\6";
@@ -162,7 +164,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_uni
     Library::get().error_fini(&error);
     Library::get().source_free(source);
     throw InputError(
-        fmt::format("{}: cannot be read as a zip archive ({}): it is none, or cut off; fetch it "
+        fmt::format("{}: cannot be read as a zip archive ({}): it is not one, or it is truncated; fetch it "
                     "again",
                     path.string(), reason));
   }
@@ -191,7 +193,7 @@ std::unique_ptr<InputStream> ZipArchive::open(int64_t member) const {
     throw InputError(path + ": is encrypted; unpack the archive and name the folder instead");
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
     throw InputError(
-        fmt::format("{}: is packed by method {}, expected deflate (8) or none (0); unpack the "
+        fmt::format("{}: is compressed by method {}, expected deflate (8) or none (0); unpack the "
                     "archive and name the folder instead",
                     path, stat.comp_method));
   return std::make_unique<MemberStream>(state_->archive, member, path);

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// A zip archive opened for reading. Members are read as streams and never unpacked to disk, so their names,
-/// whatever they contain, are only compared. The file is mapped. Other memory of the library is entered in
-/// the ledger under Tag::ingest. Not thread-safe.
+/// A zip archive opened for reading. Members are read as streams and never unpacked to disk. Their names are
+/// only compared, so even malicious ones do no harm. The file is mapped. Other memory of the library is
+/// entered in the ledger under Tag::ingest. Not thread-safe.
 class ZipArchive {
  public:
   /// Errors: InputError (no such file, not a zip archive, incomplete, damaged, zip64), BudgetExceeded.
@@ -22,13 +22,13 @@ class ZipArchive {
   ZipArchive& operator=(const ZipArchive&) = delete;
 
   int64_t members() const;
-  /// Returns the name of a member with its folders. Names of folders end with a slash. Valid as long as the
-  /// archive.
+  /// Returns the name of a member, including its folders. Names of folders end with a slash. Valid as long as
+  /// the archive.
   std::string_view name(int64_t member) const;
   /// Returns the bytes of a member. Its bytes_read() and source_hash() refer to the unpacked bytes. The
-  /// archive must outlive it; several may be open at once. Errors: InputError (damaged, encrypted, or
-  /// compressed by a method other than deflate), BudgetExceeded. read() throws InputError as well, also for a
-  /// wrong checksum.
+  /// archive must outlive it; several members may be open at once. Errors: InputError (damaged, encrypted, or
+  /// compressed by a method other than deflate), BudgetExceeded. read() also throws InputError, for a wrong
+  /// checksum too.
   std::unique_ptr<InputStream> open(int64_t member) const;
 
   int64_t bytes() const;  ///< Bytes of the file.

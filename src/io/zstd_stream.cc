@@ -1,4 +1,4 @@
-// The advanced constructor takes an allocator. The shared library exports it, but its header declares it as
+// The advanced constructor accepts an allocator. The shared library exports it, but its header declares it as
 // "static only".
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
@@ -26,7 +26,8 @@ class ZstdStream : public InputStream {
     };
     context_ = ZSTD_createDCtx_advanced({allocate, [](void*, void* data) { ledger_free(data); }, &refused_});
     if (context_ == nullptr) fail_for_memory();
-    // Allows any window that zstd can write. The ledger decides what fits, not zstd's own limit of 128 MiB.
+    // Allows any window that zstd can write. The ledger determines what fits, not zstd's own limit of 128
+    // MiB.
     ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX);
   }
   ~ZstdStream() override { ZSTD_freeDCtx(context_); }
@@ -40,7 +41,7 @@ class ZstdStream : public InputStream {
         input_ = {in_.data(), source_.read(in_.data(), in_.size()), 0};
         if (input_.size == 0) {
           if (!open_frame_) break;
-          // zstd may still hold some of the text.
+          // zstd may still hold part of the text.
           const size_t before = out.pos;
           decompress(out);
           if (out.pos > before) continue;

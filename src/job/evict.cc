@@ -19,8 +19,8 @@ int64_t bytes_below(const fs::path& folder) {
   return bytes;
 }
 
-// Returns the name of the copy that an entry of the root belongs to, which ends in a hyphen and 16 hex
-// digits; empty for other entries.
+// Returns the name of the copy to which an entry of the root belongs: it ends in a hyphen and 16 hex digits.
+// Empty for other entries.
 std::string copy_of(std::string entry) {
   for (const std::string_view ending : {".part", ".boot"})
     if (entry.starts_with('.') && entry.ends_with(ending))
@@ -48,7 +48,7 @@ bool has_hash_of_name(const fs::path& folder, FileSystem& files) {
   }
 }
 
-// Returns whether a part holds nothing but columns and a manifest.
+// Returns whether a part contains only columns and a manifest.
 bool holds_columns_alone(const fs::path& part, FileSystem& files) {
   const auto names = files.names_in(part);
   return names && std::ranges::all_of(*names, [&](const std::string& name) {

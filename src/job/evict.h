@@ -23,8 +23,8 @@ struct Eviction {
 
 /// Deletes copies below the root that stage() made: those of `data`, or all if it is empty. A copy that a
 /// process is making is kept. A folder named like a copy is deleted only if its manifest.json has the hash in
-/// that name, or if the copy has a boot file (it may be left by a stopped machine), or if it is the copy of
-/// `data`. Errors: Failure; InputError if `data` is no data set.
+/// that name, if the copy has a boot file (then it may be left by a machine that stopped), or if it is the
+/// copy of `data`. Errors: Failure; InputError if `data` is not a data set.
 Eviction evict(const std::filesystem::path& data, const std::filesystem::path& root,
                FileSystem& files = FileSystem::disk());
 

@@ -53,7 +53,7 @@ JournalSums sums_of(const fs::path& run) {
   return sums;
 }
 
-// Returns peaks by tag over all starts, and those of the plan of the stage that needs most.
+// Returns peaks by tag over all starts, and those of the plan of the stage that needs most memory.
 Json memory_of(const Json& manifest) {
   std::map<std::string, int64_t> by_tag;
   int64_t ledger = 0, anonymous = 0, floor = 0;
@@ -105,7 +105,7 @@ Json processors_of(const Json& manifest) {
 }
 
 // Returns what the next job of this kind needs: the planned peak or, if larger, the smallest budget; as many
-// processors as were busy; the time it took.
+// processors as were busy; and the same time.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");
@@ -192,14 +192,14 @@ std::string job_report_text(const Json& report) {
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),
                             processors["threads"].dump())
               : "not known";
-  text += fmt::format("; disk: {} read, {} written, {} page faults that waited\n",
+  text += fmt::format("; disk: {} read, {} written, {} page faults that had to wait\n",
                       format_bytes(processors["read_bytes"]), format_bytes(processors["written_bytes"]),
                       format_count(processors["major_faults"]));
   if (journal["rows"].is_object())
     text += fmt::format("rows of features: waited {} for the disk, {} for blocks\n",
                         format_seconds(journal["rows"]["waited_s"]),
                         format_seconds(journal["rows"]["stalled_s"]));
-  text += fmt::format("blocks run again alone: {}; times that memory got short: {}; interruptions: {}\n",
+  text += fmt::format("blocks run again alone: {}; times that memory was short: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
   text += fmt::format("next time: --budget {} --threads {}; sbatch --mem={}M --cpus-per-task={}",

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Returns what a run used of its job's resources, from its manifest and its journals: the fields of
-/// `job-report --json` (docs/command-line.md). Unknown values are null. Errors: InputError if `run` is no
+/// Returns how much a run used of its job's resources, from its manifest and its journals: the fields of
+/// `job-report --json` (docs/command-line.md). Unknown values are null. Errors: InputError if `run` is not a
 /// run.
 Json job_report(const std::filesystem::path& run);
 

@@ -7,17 +7,17 @@
 
 namespace plimsoll {
 
-/// Totals over the journals of a run. It takes one event at a time, so that a journal of weeks takes no more
-/// memory than one of minutes. Not thread-safe.
+/// Totals over the journals of a run. It processes one event at a time, so that a journal of weeks needs no
+/// more memory than one of minutes. Not thread-safe.
 class JournalSums {
  public:
   /// Adds an event. Events must come in the order in which they were written, one journal after the other.
   void add(const Json& event);
 
   /// Returns totals about shortage of memory and waits: `reruns`, `pressure`, `interruptions`,
-  /// `damaged_checkpoints`, and `rows`, null if no rows were read.
+  /// `damaged_checkpoints`, and `rows`, which is null if no rows were read.
   Json journal() const;
-  /// Returns what NVML reported about the GPU; null if the run had no GPU, or no NVML.
+  /// Returns what NVML reported about the GPU; null if the run used no GPU, or NVML was not available.
   Json device() const;
 
  private:

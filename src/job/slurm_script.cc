@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMinute = 60;
 constexpr int64_t kShortest = 3;  // Minutes.
-// Time before the limit at which SLURM signals the job. It may do so up to a minute earlier.
+// Time before the limit at which SLURM signals the job. The signal may arrive up to a minute earlier.
 constexpr int64_t kSecondsToStop = 60;
 
 std::string clock(int64_t minutes) {
@@ -48,7 +48,7 @@ std::string header(const SlurmJob& job) {
 
 std::string reasons(const SlurmJob& job) {
   std::string text = fmt::format(
-      "# Made by `plimsoll slurm` {}. Submit it with sbatch: it goes on by itself until the run is done.\n"
+      "# Made by `plimsoll slurm` {}. Submit it with sbatch: it requeues itself until the run is done.\n"
       "# Memory: the run holds at most {}; page cache for the program's own pages, {}; the rest of --mem is "
       "for\n"
       "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
@@ -63,7 +63,7 @@ std::string reasons(const SlurmJob& job) {
 
 // The shell runs a trap only when its foreground command has ended, so long commands run in the background
 // and the first signal is passed on to them. A second signal would end the program before its checkpoint; its
-// trap may run within the trap of the first.
+// trap may run inside the trap of the first signal.
 constexpr const char* kSignals = R"(
 asked= early= child=
 pass_on() {
@@ -92,7 +92,7 @@ in_reach() {
 constexpr const char* kEnd = R"(
 code=$?
 if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
-  echo "plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID goes on in a later allocation"
+  echo "plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID continues in a later allocation"
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 test "$code" = 75 || "$plimsoll" job-report "$run"

@@ -90,7 +90,7 @@ class Copy {
     request_.progress(done_ += bytes, all_);
   }
 
-  // Two at a time: while one is hashed, the other is written.
+  // Two at a time: while one is hashed, the other one is written.
   void copy_columns() {
     std::vector<std::string> names;
     for (const auto& [name, column] : set_.columns()) names.push_back(name);
@@ -134,7 +134,7 @@ class Copy {
   int64_t resumed_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
 };
 
-// Written before anything of the copy. Half a text matches no boot.
+// Written before any part of the copy. A partly written text matches no boot ID.
 void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& files) {
   File file = File::create(place.boot(), files);
   file.write(boot.data(), boot.size());
@@ -150,14 +150,14 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
     return files.make_folder(name);
   });
   try {
-    // On a disk of this machine, an unsynced copy is good until the machine stops.
+    // On a local disk, an unsynced copy is valid until the machine stops.
     const std::string boot = boot_id(place.root, files);
     Copy copy(request, set, part, boot.empty());
     copy.require_room_for_rest();
     if (!boot.empty()) write_boot(place, boot, files);
     copy.run(staged);
     if (rename_to_free(part, place.whole(), files) != 0) {
-      // Without locks another process may have been first.
+      // Without locks another process may have been faster.
       if (errno != EEXIST || alone) throw file_failure("cannot rename the finished copy to", place.whole());
       files.remove_tree(part);
     }

@@ -11,12 +11,11 @@
 
 namespace plimsoll {
 
-/// Returns the folder of copies of data sets, which PLIMSOLL_CACHE names, or nullopt if the variable is not
-/// set.
+/// Returns the folder for copies of data sets, PLIMSOLL_CACHE, or nullopt if the variable is not set.
 std::optional<std::filesystem::path> staging_root();
 
-/// Returns the root for the word `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, TMPDIR or
-/// /tmp, whichever is set first.
+/// Returns the folder that the word `scratch` stands for: PLIMSOLL_CACHE, otherwise `plimsoll` below
+/// SLURM_TMPDIR, TMPDIR or /tmp, whichever is set first.
 std::filesystem::path scratch_root();
 
 /// Returns whether a folder, or its nearest existing parent, is in memory (tmpfs), which a job's limit
@@ -26,14 +25,14 @@ bool lies_in_memory(std::filesystem::path folder);
 struct StageRequest {
   std::filesystem::path data;  ///< A data set.
   std::filesystem::path root;  ///< Created if it is missing.
-  bool verify_all = false;     ///< Check the checksums of an existing copy.
-  /// Called with the bytes copied and the total after each chunk; while another process copies, with (0,
-  /// total) now and then. It may throw to stop: the copied bytes stay, and the next call continues from
+  bool verify_all = false;     ///< Compare the checksums of an existing copy.
+  /// Called with the bytes copied so far and the total after each chunk; while another process copies, with
+  /// (0, total) now and then. It may throw to stop: the copied bytes stay, and the next call continues from
   /// there. Called on other threads, one at a time.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
-  /// Called with a sentence for people, for example about a wait.
+  /// Called with a sentence for the user, for example about a wait.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  /// Returns the bytes that may still be written below the root. Without it, the file system is asked.
+  /// Returns the bytes that may still be written below the root. If empty, the file system is asked.
   std::function<int64_t()> free_bytes = {};
   FileSystem& files = FileSystem::disk();
 };
@@ -47,18 +46,19 @@ struct Staged {
 };
 
 /// Copies a data set below the root, unless an equal copy exists. All bytes are compared with the checksums
-/// of the manifest as they are copied. The copy appears whole or not at all. One process copies and others
-/// wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged set;
-/// Failure, also if fewer bytes are free than needed, with nothing written.
+/// of the manifest as they are copied. The copy appears whole or not at all. One process copies and the
+/// others wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged
+/// set; Failure, also if fewer bytes are free than needed, with nothing written.
 Staged stage(const StageRequest& request);
 
-/// Returns the copy of a data set below a root, if it is whole. Errors: InputError if `data` is no data set.
+/// Returns the copy of a data set below a root if it is complete, otherwise nullopt. Errors: InputError if
+/// `data` is not a data set.
 std::optional<std::filesystem::path> staged_copy(const std::filesystem::path& data,
                                                  const std::filesystem::path& root,
                                                  FileSystem& files = FileSystem::disk());
 
-/// Returns what a verb reads for `data`: the copy below PLIMSOLL_CACHE, which is reported on stderr, else
-/// `data`.
+/// Returns the folder that a verb reads for `data`: the copy below PLIMSOLL_CACHE, which is reported on
+/// stderr, otherwise `data`.
 std::filesystem::path nearest_copy(const std::filesystem::path& data);
 
 }  // namespace plimsoll

@@ -34,7 +34,7 @@ void check_counts(int64_t edges, int64_t sources, int64_t targets) {
 void check_ends(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
                 int64_t targets) {
   for (int64_t e = 0; e < edges; ++e) {
-    // The comparison is unsigned, so that a negative index counts as a large one.
+    // The comparison is unsigned, so a negative index counts as a large one.
     if (static_cast<uint64_t>(source[e]) < static_cast<uint64_t>(sources) &&
         static_cast<uint64_t>(target[e]) < static_cast<uint64_t>(targets))
       continue;
@@ -53,9 +53,9 @@ int32_t sum_up(int32_t* ptr, int64_t nodes) {
   return max;
 }
 
-// Cuts nodes at places that no edge crosses, as soon as a piece has kPieceNodes. Returns the number of
-// pieces, or 0 if one would be too large. At first piece_ptr counts, for each node, the edges that begin to
-// cross in front of it less those that end.
+// Cuts nodes at places that no edge crosses, as soon as a piece has kPieceNodes nodes. Returns the number of
+// pieces, or 0 if one would be too large. At first piece_ptr contains, for each node, the number of edges
+// that begin to cross in front of it minus the number of those that end there.
 int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
   std::fill_n(piece_ptr, order.targets + 1, 0);
   for (int64_t i = 0; i < order.targets; ++i) {
@@ -73,7 +73,7 @@ int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
     passing += piece_ptr[i];
     if (passing > 0 || (i - begin < kPieceNodes && i < order.targets)) continue;
     if (i - begin > kMaxPieceNodes) return 0;
-    // The writes stay in front of the counts that are still to be read.
+    // This write never overtakes the counts that have not been read yet.
     piece_ptr[++pieces] = static_cast<int32_t>(i);
     begin = i;
   }
@@ -89,7 +89,7 @@ int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t
   for (size_t g = 1; g < ptr.size(); ++g) {
     const int64_t begin = ptr[g - 1];
     const int64_t end = ptr[g];
-    // The end is also compared with the last, because later numbers may be lower.
+    // The end is also compared with the number of targets, because later numbers may be lower.
     if (begin > end || end > order.targets)
       throw InputError(fmt::format("graph {} has nodes from {} to {}, expected rising up to {}", g - 1, begin,
                                    end, order.targets));
@@ -97,7 +97,7 @@ int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t
       if (order.source[p] < begin || order.source[p] >= end)
         throw InputError(
             fmt::format("edge {} comes from node {}, and goes to graph {}, whose nodes are {} to {}; edges "
-                        "between graphs need an order that is not told of graphs",
+                        "between graphs need an order made without ptr",
                         order.edge[p], order.source[p], g - 1, begin, end - 1));
     if (count.add(end - begin)) piece_ptr[count.pieces()] = static_cast<int32_t>(end);
   }
@@ -132,7 +132,7 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   int32_t* const by_source = piece_ptr + targets + 1;
   int32_t* const by_edge = by_source + edges;
 
-  // All numbers are cleared, including those left over by dropped edges and by nodes within pieces, so that
+  // All numbers are cleared, including those that dropped edges and nodes within pieces leave unused, so that
   // equal edges give equal orders.
   std::fill_n(order, edge_order_size(targets, edges), 0);
   const auto kept = [&](int64_t e) { return !(drop_loops && source[e] == target[e]); };

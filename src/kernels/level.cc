@@ -18,7 +18,7 @@ Level chosen_level() {
     if (std::string(wish) != kNames[i]) continue;
     const auto level = static_cast<Level>(i);
     if (level > best)
-      throw UsageError("PLIMSOLL_SIMD=" + std::string(wish) + ": this processor has no more than " +
+      throw UsageError("PLIMSOLL_SIMD=" + std::string(wish) + ": this processor supports at most " +
                        name_of(best));
     return level;
   }

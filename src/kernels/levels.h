@@ -2,7 +2,7 @@
 
 #include "kernels/level.h"
 
-// Kernels that are compiled once for each level. NAME_rows.h holds their loops and defines a table of them in
+// Kernels that are compiled once for each level. NAME_cpu.h holds their loops and defines a table of them in
 // namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES. cmake/levels.cmake compiles it three
 // times.
 
@@ -18,6 +18,6 @@
   extern const __VA_ARGS__ name;           \
   }
 
-/// The table of a level.
+/// Selects the table of a level.
 #define PLIMSOLL_AT_LEVEL(level, name) \
   ((level) == Level::avx512 ? avx512::name : (level) == Level::avx2 ? avx2::name : portable::name)

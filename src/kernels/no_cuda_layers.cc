@@ -44,7 +44,7 @@ template <typename T>
 void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*) {
   refuse_layer();
 }
-// The symbol is weak, as instances of templates are, because tests replace it.
+// The symbol is weak, like instances of templates, because tests replace it.
 [[gnu::weak]] void out_edges_cuda(const EdgeOrder&, int32_t*, int32_t*, int32_t*, int32_t*, void*) {
   refuse_layer();
 }

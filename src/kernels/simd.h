@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors of a compiler, for the files that are compiled once for each level (level.h). Everything here is in
-// an unnamed namespace on purpose: a function compiled for one level must never be linked into another. For
-// the same reason these files call no inline function of the standard library.
+// Vectors of the compiler, for the files that are compiled once for each level (level.h). Everything here is
+// in an unnamed namespace on purpose: a function compiled for one level must never be linked into another.
+// For the same reason these files call no inline function of the standard library.
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 template <typename T, int kLanes>
 struct Lanes {
   typedef T Vec __attribute__((vector_size(kLanes * sizeof(T))));  // NOLINT: an alias loses the attribute
-  typedef T Loose                                                  // NOLINT: a vector that lies anywhere
+  typedef T Loose                                                  // NOLINT: need not be aligned
       __attribute__((vector_size(kLanes * sizeof(T)), aligned(alignof(T)), may_alias));
   static PLIMSOLL_INLINE Vec load(const T* at) { return *reinterpret_cast<const Loose*>(at); }
   static PLIMSOLL_INLINE void store(T* at, Vec value) { *reinterpret_cast<Loose*>(at) = value; }

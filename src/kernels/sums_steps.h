@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums over rows in parts of a fixed order (warp.h), which makes gradients of weights repeatable.
+// Sums over rows in parts of a fixed order (warp.h), which makes gradients of weights reproducible.
 
 #include "kernels/warp.h"
 

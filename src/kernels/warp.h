@@ -1,6 +1,6 @@
 #pragma once
 
-// Building blocks of CUDA kernels (*_device.h). They are plain C++: nvcc compiles them for a GPU, and the
+// Building blocks of CUDA kernels (*_steps.h). They are plain C++: nvcc compiles them for a GPU, and the
 // tests compile them for the host, where 32 lanes take turns.
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace plimsoll {
 // the work of one warp on one item. Items of a step touch no common memory. A Warp (cuda_warp.h; in the tests
 // host_warp.h) offers
 //
-//     PerLane<V>               a variable that each lane has of its own; v[lane], zero at first
+//     PerLane<V>               one variable per lane: v[lane], zero at first
 // - each(f): f(lane) of each lane, in any order; lanes see what others wrote after sync()
 // - sync(): a barrier for memory
 // - sum(v, low, high): v becomes the sum over lanes whose numbers differ in the bits low .. high/2 only
@@ -62,14 +62,14 @@ struct ColumnLanes {
 };
 
 /// Assigns lanes to a row of heads and channels, in tiles. A head has `lanes` neighbouring lanes, so that its
-/// sum over channels is sum(v, 1, lanes). Each lane takes kVector channels at a time.
+/// sum over channels is sum(v, 1, lanes). Each lane processes kVector channels at a time.
 template <int kVector>
 struct HeadTiles {
   int heads;
   int channels;
   int lanes;    ///< Lanes of a head: a power of two.
   int at_once;  ///< Heads in a tile.
-  int chunks;   ///< Tiles that a head's channels take.
+  int chunks;   ///< Number of tiles that a head's channels need.
 
   constexpr HeadTiles(int64_t head_count, int64_t channel_count)
       : heads(static_cast<int>(head_count)),
@@ -80,7 +80,7 @@ struct HeadTiles {
 
   constexpr int count() const { return (heads + at_once - 1) / at_once * chunks; }
   constexpr int head(int tile, int lane) const { return tile / chunks * at_once + lane / lanes; }
-  /// Returns the place in the row of the lane's first channel, or -1 if the row has none for it.
+  /// Returns the place in the row of the lane's first channel, or -1 if the row has none for the lane.
   constexpr int column(int tile, int lane) const {
     const int h = head(tile, lane);
     const int c = (tile % chunks * lanes + (lane & (lanes - 1))) * kVector;
@@ -99,21 +99,21 @@ struct Parts {
   int64_t rows;
   int64_t count;
 
-  /// `columns` numbers are kept for each part.
+  /// `columns` numbers are kept per part.
   constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / min_rows(columns)) {
     if (count > kMax) count = kMax;
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
 
-  /// Minimum rows of a part: more if it has many sums.
+  /// Returns the minimum number of rows of a part: more if it has many sums.
   static constexpr int64_t min_rows(int64_t columns) {
     const int64_t rows = (columns + 23) / 24;
     return rows < 16 ? 16 : rows;
   }
-  /// Numbers that suffice for the sums of up to `columns` columns. Each row counts for a sixteenth of its own
-  /// numbers, and for at most 24. The result is affine in rows, so that plans are exact, and does not fall as
-  /// columns grow.
+  /// Returns how many numbers are enough for the sums of up to `columns` columns. Each row counts for a
+  /// sixteenth of its own numbers, and for at most 24. The result is affine in rows, so that plans are exact,
+  /// and does not fall as columns grow.
   static constexpr int64_t max_numbers(int64_t rows, int64_t columns) {
     const int64_t of_row = (columns + 15) / 16;
     return rows * (of_row < 24 ? of_row : 24) + columns;

@@ -13,8 +13,9 @@
 
 namespace plimsoll {
 
-/// Joins graphs to one disconnected graph: copies their rows in order; edge_index counts nodes of the whole
-/// batch. Errors: InputError for a graph whose pointers or edges point outside of it; BudgetExceeded.
+/// Joins graphs into one disconnected graph: copies their rows in order; the indices in edge_index count the
+/// nodes of the whole batch. Errors: InputError for a graph whose pointers or edges point outside it;
+/// BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
                       BatchMemory& memory);
 

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// Tensors of a batch, with the names of PyTorch Geometric and in its order. edge_ptr is the first edge of
-/// each graph. y and node_y are f32 targets if the data set has targets of graphs or of nodes: one number per
-/// item has no axis of its own.
+/// Tensors of a batch, with the names of PyTorch Geometric and in its order. edge_ptr has the first edge of
+/// each graph. y and node_y are f32 targets if the data set has targets of graphs or of nodes; with one
+/// number per item they have only one axis.
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, pos, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 9;
 
@@ -30,7 +30,8 @@ class BatchFields {
   bool is_float(BatchField field) const;  ///< Returns whether the dtype is f32; otherwise it is i64.
   bool has(BatchField field) const { return has_[index(field)]; }
   std::vector<int64_t> shape(BatchField field, const BatchCounts& counts) const;
-  int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< 0 if the field is left out.
+  int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< Bytes of the tensor; 0 if the field
+                                                                     ///< is left out.
   int64_t bytes(const BatchCounts& counts) const;                    ///< Bytes of all tensors together.
 
  private:

@@ -54,7 +54,7 @@ int64_t BatchLister::max_graphs(int64_t graphs) const {
   if (batching_.min_steps == 0) return batching_.graphs;
   if (graphs < batching_.min_steps)
     throw UsageError(
-        fmt::format("min_steps_per_epoch={}: there are {} graphs for each rank; give at most that",
+        fmt::format("min_steps_per_epoch={}: there are {} graphs per rank; give at most that number",
                     batching_.min_steps, graphs));
   return std::min(batching_.graphs, graphs / batching_.min_steps);
 }

@@ -10,23 +10,23 @@
 
 namespace plimsoll {
 
-/// Rules for putting the graphs of an epoch into batches. A batch closes before it would exceed a limit.
+/// Rules for putting the graphs of an epoch into batches. A batch is closed before it would exceed a limit.
 struct Batching {
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   int64_t graphs = 1;
   int64_t nodes = kNoLimit;
   int64_t edges = kNoLimit;
   int64_t bytes = kNoLimit;   ///< Maximum bytes of all tensors of a batch (BatchFields::bytes).
-  bool skip_too_big = false;  ///< Leave out a graph that exceeds a limit by itself.
-  /// Minimum number of batches in an epoch: batches have at most m / min_steps of m graphs.
+  bool skip_too_big = false;  ///< Leave out a graph that exceeds a limit even alone.
+  /// Minimum number of batches in an epoch: with m graphs, a batch has at most m / min_steps of them.
   int64_t min_steps = 0;
-  bool drop_last = false;  ///< Leave out the last batch if it has fewer graphs than the others may have.
+  bool drop_last = false;  ///< Leave out the last batch if it has fewer graphs than other batches may have.
   bool shuffle = false;
   uint64_t seed = 0;
 };
 
-/// Position among several processes. Each gets every ranks-th graph of an epoch's order, and all get the same
-/// number of batches.
+/// Position of a process among several. Each process gets every ranks-th graph of an epoch's order, and all
+/// get the same number of batches.
 struct Share {
   int64_t rank = 0;
   int64_t ranks = 1;
@@ -48,17 +48,17 @@ struct BatchList {
 /// Lists the batches of epochs. Immutable, so any number of threads may call it.
 class BatchLister {
  public:
-  /// `graphs` are the graphs of the set to use. Errors: UsageError for one that the set does not have, or
-  /// that exceeds a limit by itself unless it is skipped; InputError for a damaged graph if sizes are
-  /// limited. The set must outlive this object.
+  /// `graphs` are the graphs of the set to use. Errors: UsageError for a graph that the set does not have, or
+  /// that exceeds a limit even alone unless such graphs are skipped; InputError for a damaged graph if sizes
+  /// are limited. The set must outlive this object.
   BatchLister(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
               const Batching& batching);
 
   /// Returns the batches of an epoch. The order is that of the graphs or, if shuffled, depends only on (seed,
-  /// epoch). If the number of graphs is not divisible by the ranks, the order starts again from its first
-  /// graph, as in torch's DistributedSampler, or with drop_last ends earlier. A rank with fewer batches than
-  /// another repeats its first ones, or with drop_last all ranks have the minimum. Errors: UsageError for
-  /// fewer graphs than min_steps; InputError as in the constructor.
+  /// epoch). If the number of graphs is not divisible by the number of ranks, the order starts again from its
+  /// first graph, as in torch's DistributedSampler, or with drop_last ends earlier. A rank with fewer batches
+  /// than another repeats its first ones; with drop_last all ranks have the minimum number instead. Errors:
+  /// UsageError for fewer graphs than min_steps; InputError as for the constructor.
   BatchList list(uint32_t epoch, const Share& share = {}) const;
 
   /// Number of graphs in an epoch, without those that are skipped.

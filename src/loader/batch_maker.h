@@ -14,8 +14,8 @@ struct BatchCounts {
   int64_t edges = 0;
 };
 
-/// A batch as row-major tensors: one for each field of BatchFields or NeighbourFields; a field that is left
-/// out has 0 bytes.
+/// A batch as row-major tensors, one per field of BatchFields or NeighbourFields; a field that is left out
+/// has 0 bytes.
 struct CollatedBatch {
   BatchCounts counts;
   std::vector<BatchBuffer> tensors;
@@ -32,18 +32,18 @@ struct CollatedBatch {
   }
 };
 
-/// Makes the batches of an epoch. One call at a time; fastest if numbers ascend.
+/// Makes the batches of an epoch. Only one call may run at a time; fastest if batch numbers ascend.
 class BatchMaker {
  public:
   virtual ~BatchMaker() = default;
   virtual int64_t size() const = 0;
-  /// Makes batch 0 .. size()-1. The result is the same each time. Errors, after which it may be called again:
-  /// BudgetExceeded, InputError.
+  /// Makes batch `batch`, 0 .. size()-1. The result is the same each time. Errors, after which it may be
+  /// called again: BudgetExceeded, InputError.
   virtual CollatedBatch make(int64_t batch) = 0;
-  /// Frees what it has prepared for later batches. Takes no memory from the ledger, and may be called by any
-  /// thread while make() does not run.
+  /// Frees the data that it has prepared for later batches. Allocates no memory of the ledger, and may be
+  /// called by any thread while make() does not run.
   virtual void give_up() {}
-  /// Names of the options that make batches smaller.
+  /// Returns the names of the options that make batches smaller.
   virtual const char* limits() const = 0;
 };
 

@@ -15,8 +15,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Smaller buffers use malloc, which reuses freed memory. Larger ones are mapped, so that freed memory goes
-// back to the system.
+// Smaller buffers use malloc, which reuses freed memory. Larger ones are mapped, so that freed memory returns
+// to the system.
 constexpr int64_t kMapped = 64 * kKiB;
 
 // An allocation stores its malloc pointer right before the data: malloc aligns to 16, so there is space.
@@ -34,7 +34,7 @@ void* take_mapped(int64_t bytes) {
   void* const data =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return nullptr;
-  // Fresh pages cost more than the copy does; with huge pages they cost a tenth.
+  // Fresh pages cost more than the copy itself; with huge pages they cost a tenth.
   madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return data;
 }
@@ -49,7 +49,8 @@ void give_back(void* data, int64_t bytes, bool mapped) noexcept {
 
 }  // namespace
 
-// Batches differ a little in size; rounding to eighths of a power of two lets one use the buffers of another.
+// Batches differ a little in size; rounding to eighths of a power of two allows one to use the buffers of
+// another.
 int64_t batch_buffer_bytes(int64_t bytes) {
   if (bytes < kMapped) return bytes + kAlignment;
   const auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 8;
@@ -164,7 +165,7 @@ void BatchMemory::keep(int64_t more) {
 }
 
 void BatchMemory::give(BatchBuffer& buffer) noexcept {
-  // A child of fork() has no thread that would release a mutex that was locked when it began.
+  // A child of fork() has no thread that would release a mutex that was locked when it started.
   if (getpid() == process_) {
     const MutexLock lock(mutex_);
     (buffer.delivered_ ? live_ : ahead_) -= buffer.bytes_;

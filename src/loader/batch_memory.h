@@ -14,12 +14,12 @@ namespace plimsoll {
 
 class BatchMemory;
 
-/// Returns the bytes that the ledger is charged for a tensor of a batch: a large one is rounded up by up to
-/// an eighth.
+/// Returns the bytes that the ledger is charged for a tensor of a batch: a large tensor is rounded up by at
+/// most an eighth.
 int64_t batch_buffer_bytes(int64_t bytes);
 
-/// Memory of one tensor, 64-byte aligned. It is charged to the ledger before it is allocated and until after
-/// it is freed. May be destroyed on any thread, and after everything else of its loader.
+/// Memory of one tensor, 64-byte aligned. It is charged to the ledger from before it is allocated until after
+/// it is freed. It may be destroyed on any thread, and after everything else of its loader.
 class BatchBuffer {
  public:
   BatchBuffer() = default;
@@ -33,7 +33,7 @@ class BatchBuffer {
   T* as() const {
     return static_cast<T*>(data_);
   }
-  /// Hands the buffer to the user: it counts as live, and no longer as ahead.
+  /// Hands the buffer to the user: it counts as live instead of ahead.
   void deliver();
 
  private:
@@ -46,9 +46,9 @@ class BatchBuffer {
 };
 
 /// Memory of one loader's batches, under Tag::blocks. It counts the bytes of delivered batches. It also keeps
-/// freed buffers for the next batches, so that their pages need not be requested from the system again:
-/// buffers that are kept or read ahead have at most kAhead bytes in total, or one batch. Thread-safe. A child
-/// of fork() may free what its parent allocated.
+/// freed buffers for the next batches, so that their pages need not be requested from the system again.
+/// Buffers that are kept or made ahead have at most kAhead bytes in total, or one batch. Thread-safe. A child
+/// of fork() may free memory that its parent allocated.
 class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
  public:
   static constexpr int64_t kAhead = int64_t{16} << 20;
@@ -58,8 +58,8 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 
-  /// Allocates a buffer for each tensor of a batch: all or none, so that a refusal takes nothing from others
-  /// meanwhile. Kept buffers are freed first if needed. Errors: BudgetExceeded.
+  /// Allocates a buffer for each tensor of a batch: either all or none, so that after a refusal nothing is
+  /// withheld from other threads. Kept buffers are freed first if needed. Errors: BudgetExceeded.
   std::vector<BatchBuffer> take(std::span<const int64_t> bytes);
 
   /// Returns kept buffers to the system.
@@ -70,7 +70,7 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   /// Bytes of batches that are being made or wait to be delivered.
   int64_t ahead() const;
 
-  /// Freed buffers are kept while an instance lives; with the last one they go back to the system.
+  /// Freed buffers are kept while an object of this class lives; with the last one they return to the system.
   class Keeping {
    public:
     explicit Keeping(BatchMemory& memory) : memory_(memory) { memory_.keep(1); }
@@ -94,7 +94,7 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   const pid_t process_;
   mutable Mutex mutex_;
   std::multimap<int64_t, void*> kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Ordered by size.
-  int64_t keeping_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                 // Number of Keeping instances.
+  int64_t keeping_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                 // Number of Keeping objects.
   int64_t kept_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   int64_t live_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   int64_t ahead_ PLIMSOLL_GUARDED_BY(mutex_) = 0;

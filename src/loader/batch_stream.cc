@@ -43,7 +43,7 @@ class BatchStream::State {
       batch = std::move(ready_.front());
       ready_.pop_front();
     } else {
-      resting_ = true;  // So the thread does not begin with the same batch.
+      resting_ = true;  // So that the thread does not start with the same batch.
       batch = make_now();
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
@@ -57,7 +57,7 @@ class BatchStream::State {
   int64_t size() const { return maker_->size(); }
 
  private:
-  /// While it lives the maker works, and the mutex is not held.
+  /// While it lives, the maker works and the mutex is not held.
   class PLIMSOLL_ANNOTATE(scoped_lockable) Making {
    public:
     explicit Making(State& state) PLIMSOLL_RELEASE(state.mutex_) : state_(state) {
@@ -82,12 +82,10 @@ class BatchStream::State {
       return maker_->make(number);
     } catch (const BudgetExceeded& refusal) {
       const int64_t live = memory_->live();
-      throw BudgetExceeded(
-          fmt::format(
-              "batch {} of {}: batches that were delivered and are still in use hold {} ({} bytes); let go "
-              "of them, or make batches smaller ({})",
-              number + 1, size(), format_bytes(live), live, maker_->limits()),
-          refusal);
+      throw BudgetExceeded(fmt::format("batch {} of {}: batches that were delivered and are still in use "
+                                       "hold {} ({} bytes); release them, or make batches smaller ({})",
+                                       number + 1, size(), format_bytes(live), live, maker_->limits()),
+                           refusal);
     }
   }
 
@@ -107,7 +105,7 @@ class BatchStream::State {
   /// Batches made ahead, and the one that the thread is making, are made again on request. The thread needs
   /// nothing that a caller may hold, so it always finishes.
   void give_up() {
-    // A child of fork() has no thread that would release a mutex that was locked when it began.
+    // A child of fork() has no thread that would release a mutex that was locked when it started.
     if (getpid() != process_) return;
     const MutexLock lock(mutex_);
     ready_.clear();
@@ -128,7 +126,7 @@ class BatchStream::State {
       try {
         const Making making(*this);
         made = maker_->make(coming);
-      } catch (const std::exception&) {  // next() meets the error again when this batch is due.
+      } catch (const std::exception&) {  // next() gets the error again when this batch is due.
       }
       making_ahead_ = false;
       if (made && !discarded_) {
@@ -156,10 +154,12 @@ class BatchStream::State {
   StoppableConditionVariable changed_;
   int64_t position_ PLIMSOLL_GUARDED_BY(mutex_);                 // Number of batches delivered.
   std::deque<CollatedBatch> ready_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches from position_ on.
-  bool making_ PLIMSOLL_GUARDED_BY(mutex_) = false;              // The batch after ready_ is being made.
-  bool making_ahead_ PLIMSOLL_GUARDED_BY(mutex_) = false;        // It is made by the thread.
-  bool discarded_ PLIMSOLL_GUARDED_BY(mutex_) = false;           // It is freed when it is done.
-  bool resting_ PLIMSOLL_GUARDED_BY(mutex_) = true;              // The thread does not begin another batch.
+  bool making_ PLIMSOLL_GUARDED_BY(mutex_) = false;              // Whether the batch after ready_ is being
+                                                                 // made.
+  bool making_ahead_ PLIMSOLL_GUARDED_BY(mutex_) = false;        // Whether the thread makes it.
+  bool discarded_ PLIMSOLL_GUARDED_BY(mutex_) = false;           // Whether it is to be freed when it is done.
+  bool resting_ PLIMSOLL_GUARDED_BY(mutex_) = true;              // Whether the thread must not start another
+                                                                 // batch.
   int64_t last_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;
 };

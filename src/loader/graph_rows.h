@@ -19,7 +19,7 @@ struct GraphRows {
 /// columns.
 GraphRows rows_of(const GraphSetView& set, int64_t graph);
 
-/// Makes the error for a graph that points outside its columns or its nodes.
+/// Returns the error for a graph that points outside its columns or its nodes.
 InputError damaged_graph(const GraphSetView& set, int64_t graph);
 
 }  // namespace plimsoll

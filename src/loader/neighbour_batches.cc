@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Samples of batches that are not due take 1/kSampleShare of the cache's bytes, in addition to the cache.
+// Samples of batches that are not due use 1/kSampleShare of the cache's bytes, in addition to the cache.
 constexpr int64_t kSampleShare = 8;
 constexpr size_t kSpare = 2;
 
@@ -78,7 +78,7 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts
 }
 
 LoadedGraph::~LoadedGraph() {
-  // The scan would wait for its thread, which a child process does not have.
+  // The destructor of the scan would wait for its thread, which a child process does not have.
   if (getpid() != process_) static_cast<void>(rows_.release());
 }
 
@@ -198,7 +198,7 @@ void NeighbourBatches::gather_features(const BatchesAhead<Sample>::KnownBatch& k
   const Sample& sample = known.batch;
   if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
   samples_.read(known, x);
-  // A node's index is at least its number among different nodes: copying from the back overwrites no row.
+  // A node's index is at least its number among distinct nodes, so copying from the back overwrites no row.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {
     const int64_t number = sample.number[static_cast<size_t>(i)];

@@ -23,28 +23,30 @@
 
 namespace plimsoll {
 
-/// What to sample around the seeds, and how features are read.
+/// Sampling around the seeds, and reading of features.
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;
-  GraphList targets = {};  ///< Pairs of nodes [n, 2] whose edges, in both directions, are in no batch.
-  bool columns = true;     ///< Batches have rows of the graph's columns, not only nodes and edges.
-  /// Bytes of a cache of feature rows; with 0 features are read from the mapped file.
+  GraphList targets = {};  ///< Pairs of nodes [n, 2] whose edges, in both directions, are left out of all
+                           ///< batches.
+  bool columns = true;     ///< Whether batches have rows of the graph's columns in addition to nodes and
+                           ///< edges.
+  /// Bytes of a cache of feature rows; 0: features are read from the mapped file.
   int64_t cache_bytes = 0;
-  /// With a cache: maximum number of batches that are sampled early so that their rows can be read.
+  /// Maximum number of batches that are sampled early so that their rows can be read into the cache.
   int64_t horizon = std::numeric_limits<int64_t>::max();
 };
 
-/// Data that the epochs of one loader share. The graph is read from its mapped file, except for features with
-/// a cache. A child of fork() may destroy what its parent made.
+/// Data that all epochs of one loader share. The graph is read from its mapped file, except for cached
+/// features. A child of fork() may destroy objects that its parent made.
 class LoadedGraph {
  public:
-  /// `seeds` are the nodes to use; without a value all nodes. Errors: UsageError for a node that is not in
-  /// the graph, and for a cache that is too small; those of NeighbourSampler and ScannedRows.
+  /// `seeds` are the nodes to use; nullopt: all nodes. Errors: UsageError for a node that is not in the
+  /// graph, and for a cache that is too small; those of NeighbourSampler and ScannedRows.
   LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
               NeighbourLoading loading);
-  /// Makes batches of clusters: the nodes of a part of the partition are seeds together. Errors: those of the
-  /// other constructor and of PartNodes.
+  /// Makes batches of clusters: the nodes of one part of the partition are seeds together. Errors: those of
+  /// the other constructor and of PartNodes.
   LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading);
   ~LoadedGraph();
   LoadedGraph(const LoadedGraph&) = delete;
@@ -73,17 +75,17 @@ class LoadedGraph {
   std::unique_ptr<ScannedRows> rows_;
 };
 
-/// The batches of an epoch: seeds of a list, the sample of NeighbourSampler for them, and the column rows of
-/// these nodes and edges. A batch depends only on the random seed, the epoch and its seed nodes in their
-/// order; neither the cache nor the distance of sampling ahead has an influence.
+/// The batches of an epoch: seeds of a list, their sample by NeighbourSampler, and the column rows of the
+/// sampled nodes and edges. A batch depends only on the random seed, the epoch and its seed nodes in their
+/// order. Neither the cache nor how far sampling is ahead has an influence.
 class NeighbourBatches final : public BatchMaker {
  public:
   NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
 
   int64_t size() const override { return list_.size(); }
-  /// Errors: those of BatchMaker; UsageError for a seed that occurs twice if seeds share nodes. If memory is
-  /// short, samples made ahead are dropped.
+  /// Same as BatchMaker::make(). Errors: those of BatchMaker; UsageError for a seed that occurs twice if
+  /// seeds share nodes. If memory is short, samples made ahead are dropped.
   CollatedBatch make(int64_t batch) override;
   void give_up() override;
   const char* limits() const override { return source_->limits(); }

@@ -33,7 +33,7 @@ class NeighbourFields {
   static constexpr int kCount = 11;
 
   /// Selects the tensors that the graph has columns for, unless `columns` is false; `batch` if seeds do not
-  /// share nodes; counts per hop if edges are those sampled.
+  /// share nodes; counts per hop if the edges are the sampled ones.
   NeighbourFields(const GraphView& graph, const NeighbourOptions& options, bool columns = true);
 
   static const char* name(NeighbourField field);

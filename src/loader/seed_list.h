@@ -15,12 +15,12 @@ struct SeedBatching {
 };
 
 /// Returns the batches of one rank in an epoch over `count` seeds, as numbers 0 .. count-1; the shuffle
-/// depends only on (seed, epoch). If the seeds are not divisible by the ranks they start again from the
-/// first, as in torch's DistributedSampler, or with drop_last end earlier, so that all ranks have the same
-/// number of batches. Errors: BudgetExceeded.
+/// depends only on (seed, epoch). If the number of seeds is not divisible by the number of ranks, the order
+/// starts again from its first seed, as in torch's DistributedSampler, or with drop_last ends earlier, so
+/// that all ranks have the same number of batches. Errors: BudgetExceeded.
 BatchList list_seeds(int64_t count, const SeedBatching& batching, uint32_t epoch, const Share& share);
 
-/// Returns the number of batches in that list.
+/// Returns the number of batches that list_seeds() lists.
 int64_t count_batches(int64_t count, const SeedBatching& batching, const Share& share);
 
 }  // namespace plimsoll

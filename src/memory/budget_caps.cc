@@ -23,10 +23,10 @@ struct BudgetCaps::State {
   Mutex mutex;
   int64_t works PLIMSOLL_GUARDED_BY(mutex) = 0;
   int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;       // Sum of the budgets of all works.
-  int64_t foundation PLIMSOLL_GUARDED_BY(mutex) = 0;  // What the ledger held when the first work began.
+  int64_t foundation PLIMSOLL_GUARDED_BY(mutex) = 0;  // Bytes that the ledger held when the first work began.
   int64_t limit PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;
   int64_t found PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;  // The cap that other code had set.
-  // Bytes that Reservation objects take away from the cap.
+  // Sum of the bytes of all Reservation objects, by which the cap is lower.
   int64_t reserved PLIMSOLL_GUARDED_BY(mutex) = 0;
   int64_t applied PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;
   int lifted PLIMSOLL_GUARDED_BY(mutex) = 0;  // Number of Lifted objects alive.

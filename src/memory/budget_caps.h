@@ -5,12 +5,12 @@
 
 namespace plimsoll {
 
-/// Parses a budget as for --budget and returns bytes; "" is the default budget of the command line. Errors:
-/// UsageError.
+/// Parses a budget in the format of --budget and returns bytes; "" is the default budget of the command line.
+/// Errors: UsageError.
 int64_t budget_bytes(const std::string& text);
 
-/// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A higher
-/// cap stays. The new cap is permanent unless BudgetCaps has budgets.
+/// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A cap
+/// that is already higher stays. The new cap is permanent unless BudgetCaps has budgets.
 void raise_cap_to_limits(int64_t outside_ledger);
 
 /// Combines the budgets of one process into the cap of its ledger. Thread-safe.
@@ -18,13 +18,13 @@ class BudgetCaps {
  public:
   static BudgetCaps& process();
 
-  /// Registers a piece of work with a budget of its own (BudgetScope).
+  /// Registers work that has its own budget (BudgetScope).
   void add_work(int64_t bytes);
   void remove_work(int64_t bytes);
-  /// Limits the whole ledger, whatever work there is (ProcessBudget).
+  /// Limits the whole ledger, regardless of the registered work (ProcessBudget).
   void limit(int64_t cap);
 
-  /// Lowers the cap of the ledger by `bytes` while it lives, for memory that its owner takes outside the
+  /// Lowers the cap of the ledger by `bytes` while it lives, for memory that its owner allocates outside the
   /// ledger.
   class Reservation {
    public:
@@ -37,8 +37,8 @@ class BudgetCaps {
     const int64_t bytes_;
   };
 
-  /// Suspends all budgets while it lives and raises the cap to the usable limit, to find out which budget
-  /// works.
+  /// Suspends all budgets and raises the cap to the usable limit while it lives, for measuring the budget
+  /// that some work needs.
   class Lifted {
    public:
     Lifted() { process().lift(); }

@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-/// A budget for a piece of work in a process that Plimsoll shares with other code. It bounds what the work
-/// may enter in the ledger of the process, whatever else the process holds. Scopes that live at the same time
+/// A budget for some work in a process that Plimsoll shares with other code. It bounds what the work may
+/// enter in the ledger of the process, whatever else the process holds. Scopes that live at the same time
 /// share the sum of their budgets. No scope raises a cap that was set before. Thread-safe.
 class BudgetScope {
  public:
-  /// `text` is a size as for --budget. "" is the default budget of the command line, but at most `max` unless
-  /// that is 0. Errors: UsageError (not a size).
+  /// `text` is a size in the format of --budget. "" is the default budget of the command line, but at most
+  /// `max` unless that is 0. Errors: UsageError (not a size).
   explicit BudgetScope(const std::string& text, int64_t max = 0);
   ~BudgetScope();
   BudgetScope(const BudgetScope&) = delete;

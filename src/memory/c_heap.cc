@@ -37,7 +37,7 @@ void ledger_free(void* data) noexcept {
   if (data == nullptr) return;
   auto* const header = static_cast<Header*>(data) - 1;
   const Header was = *header;
-  std::free(header);  // Freed first: memory without an entry would count as memory of other code.
+  std::free(header);  // Freed first: memory without an entry would be counted as memory of other code.
   Ledger::process().give(was.tag, was.bytes);
 }
 

@@ -11,16 +11,16 @@ namespace plimsoll {
 void* ledger_malloc(Tag tag, size_t bytes) noexcept;
 void ledger_free(void* data) noexcept;
 
-/// Makes malloc take every buffer over 256 KiB from the system and return it when it is freed, so that the
-/// process holds no more than the ledger does. For programs with few, long-lived buffers.
+/// Makes malloc allocate every buffer over 256 KiB from the system and return it when it is freed, so that
+/// the process holds no more than the ledger does. For programs with few, long-lived buffers.
 void return_large_buffers() noexcept;
 
-/// Returns the freed memory that malloc keeps to the system. The ledger no longer holds it, but the process
-/// does. Called where one kind of work ends and another begins.
+/// Returns to the system the freed memory that malloc keeps. It is no longer in the ledger, but the process
+/// still holds it. Called between two kinds of work.
 void give_back_freed_memory() noexcept;
 
-/// Makes malloc ask the system for at most 1 MiB more than it needs, so that memory held and memory used stay
-/// close where a limit counts the memory held.
+/// Makes malloc request at most 1 MiB more from the system than it needs. Some limits count memory held, not
+/// memory used; this keeps the two close.
 void take_memory_in_small_steps() noexcept;
 
 }  // namespace plimsoll

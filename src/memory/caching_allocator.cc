@@ -12,8 +12,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kPieceStep = 4096;
-// A kept buffer that is larger than the request by more than this factor is left for larger ones instead of
-// being cut.
+// A kept buffer is cut to the requested size only if it is at most this many times as large. Otherwise it is
+// left for larger requests.
 constexpr int64_t kMaxCut = 4;
 
 int64_t whole_pages(int64_t bytes) {
@@ -39,7 +39,7 @@ struct Kept {
     pieces.clear();
     bytes = 0;
   }
-  // Returns whether one more buffer may be kept. Drops all others if they take too much.
+  // Returns whether one more buffer may be kept. Drops all others if they use too much memory.
   bool make_room(int64_t size) noexcept PLIMSOLL_REQUIRES(mutex) {
     if (keeping > 0) return true;
     if (size > max) return false;

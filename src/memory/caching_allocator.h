@@ -16,8 +16,8 @@ class CachingAllocator {
   /// Minimum size in bytes for which caching is worthwhile.
   static constexpr int64_t kMin = int64_t{256} << 10;
 
-  /// Freed buffers are kept while an object of this class lives. The first one returns earlier kept buffers
-  /// to the system, so that a budget starts without them.
+  /// Freed buffers are kept while an object of this class lives. The first such object returns buffers kept
+  /// earlier to the system, so that a budget starts without them.
   class Keeping {
    public:
     Keeping();
@@ -25,8 +25,8 @@ class CachingAllocator {
     Keeping(const Keeping&) = delete;
     Keeping& operator=(const Keeping&) = delete;
   };
-  /// Keeps freed buffers without a Keeping as well, up to `bytes`. If one more does not fit, all kept ones
-  /// return to the system.
+  /// Keeps up to `bytes` of freed buffers even without a Keeping. If the next freed buffer does not fit, all
+  /// kept ones return to the system.
   static void keep_at_most(int64_t bytes);
   static bool keeping();
   /// Returns all kept buffers to the system.
@@ -35,9 +35,9 @@ class CachingAllocator {
   /// Returns a page-aligned buffer of `bytes`, which the caller has entered in the ledger, or null if the
   /// system has no memory.
   static void* take(int64_t bytes);
-  /// Frees a buffer and removes it from the ledger. `bytes` and `tag` are those it was taken with. A buffer
-  /// that returns to the system leaves the ledger only after it is unmapped, otherwise it would count as
-  /// memory of other code.
+  /// Frees a buffer and removes it from the ledger. `bytes` and `tag` are those it was allocated with. A
+  /// buffer that returns to the system leaves the ledger only after it is unmapped; otherwise it would be
+  /// counted as memory of other code.
   static void give(void* piece, int64_t bytes, Tag tag) noexcept;
 };
 

@@ -23,7 +23,7 @@ std::vector<std::string> with_parents(std::string path) {
   return paths;
 }
 
-// In a hybrid hierarchy, v2 has a mount of its own next to v1.
+// In a hybrid hierarchy, v2 has a separate mount next to v1.
 std::string mount_of(const std::string& root, bool v2) {
   if (!v2) return root + "/sys/fs/cgroup/memory";
   const std::string unified = root + "/sys/fs/cgroup/unified";

@@ -10,13 +10,13 @@ namespace plimsoll {
 /// The kernel and SLURM write a number of this size or above to say "no limit".
 inline constexpr int64_t kNoLimit = int64_t{1} << 60;
 
-/// Returns the non-negative number that `text` starts with, or nullopt if there is none, as in "max".
+/// Returns the non-negative number at the start of `text`, or nullopt if there is none, as in "max".
 std::optional<int64_t> parse_count(const std::string& text);
 /// Returns a limit as parse_count() does, or nullopt also for 0 and for kNoLimit or above.
 std::optional<int64_t> parse_limit(const std::string& text);
 
-/// A control group of this process, or a parent of one, that may count memory. Its files are read on each
-/// call.
+/// A memory control group of this process, or a parent of one. It may limit memory. Its files are read on
+/// each call.
 struct MemoryGroup {
   bool v2 = false;
   std::string path;    ///< Path such as "/slurm/job_7"; empty for the mount itself.
@@ -37,8 +37,9 @@ struct MemoryGroup {
 };
 
 /// Returns the memory groups of this process with all their parents, nearest first, v1 and v2 as
-/// /proc/self/cgroup lists them. A container may show a path that its mount does not have; then only parents
-/// down to the mount have files. `root` is the folder of /proc and /sys; tests pass a tree of their own.
+/// /proc/self/cgroup lists them. In a container the listed path may not exist below the mount; then only its
+/// parents, up to the mount itself, have files. `root` is the folder of /proc and /sys; tests pass their own
+/// tree.
 std::vector<MemoryGroup> memory_groups(const std::string& root = "");
 
 /// Reads the number after KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, without converting its unit.

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Bytes in the ledger for memory that does not come from an allocator of Plimsoll: a library's, or that of
-/// texts and trees. They are entered as long as the object lives. Not thread-safe.
+/// An entry in the ledger for memory that no allocator of Plimsoll allocates: that of a library, of strings
+/// or of JSON trees. The bytes are entered while the object lives. Not thread-safe.
 class Charge {
  public:
   /// Errors: BudgetExceeded.
@@ -26,7 +26,7 @@ class Charge {
     Ledger::process().take(tag_, bytes);
     bytes_ += bytes;
   }
-  /// Gives back the bytes above `bytes`.
+  /// Removes the bytes above `bytes` from the ledger.
   void shrink(int64_t bytes) noexcept {
     if (bytes < bytes_) Ledger::process().give(tag_, std::exchange(bytes_, bytes) - bytes);
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kUntouched = 16 * kMiB;
 constexpr int64_t kPageCache = 64 * kMiB;
 
-// The state of the Enforcement that lives and of threads that it did not count.
+// The state of the living Enforcement, and of threads that it did not count.
 Mutex enforce_mutex;
 struct EnforcementState {
   int64_t limit = 0;  // RLIMIT_DATA without those threads; 0 without an Enforcement.

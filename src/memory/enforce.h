@@ -9,23 +9,24 @@
 
 namespace plimsoll {
 
-/// Makes the kernel hold this process to a budget while it lives. What exceeds the budget is refused with an
-/// error that refusals of the ledger share (BudgetExceeded, std::bad_alloc), never by a kill.
+/// Makes the kernel hold this process to a budget while it lives. An allocation beyond the budget fails with
+/// the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc); the process is never
+/// killed.
 ///
 /// RLIMIT_DATA bounds the addresses of private writable memory, resident or not. It is the sum of the budget,
-/// the amount by which such addresses exceed anonymous memory at the start, a stack for each thread to come,
-/// and 16 MiB for memory that malloc takes and does not touch. The cgroup bounds resident memory with its
-/// page cache: the budget and 64 MiB.
+/// the amount by which such addresses exceed anonymous memory at the start, a stack for each future thread,
+/// and 16 MiB for memory that malloc reserves and does not touch. The cgroup bounds resident memory including
+/// its page cache, to the budget plus 64 MiB.
 class Enforcement {
  public:
-  /// `threads_to_come` is the maximum number of threads started from now on that run at a time, without those
-  /// of ThreadStacks. Only one Enforcement may live at a time.
+  /// `threads_to_come` is the maximum number of threads that are started from now on and run at the same
+  /// time, without those of ThreadStacks. Only one Enforcement may live at a time.
   Enforcement(int64_t budget, int threads_to_come);
   ~Enforcement();
   Enforcement(const Enforcement&) = delete;
   Enforcement& operator=(const Enforcement&) = delete;
 
-  /// The soft limit in force, which may have been lower before; 0 if it was refused.
+  /// The soft limit in force, which is an earlier one if that was lower; 0 if the kernel refused it.
   int64_t rlimit_data() const { return rlimit_data_; }
   const ScopedCgroup& group() const { return group_; }
 
@@ -35,10 +36,10 @@ class Enforcement {
   int64_t rlimit_data_ = 0;
 };
 
-/// Reserves the stacks of threads that an Enforcement did not count. It raises RLIMIT_DATA while it lives and
-/// afterwards leaves as much as the C library caches of stacks for later threads. It does nothing without an
-/// Enforcement, and never exceeds a limit that was in force before. Construct it before the threads.
-/// Thread-safe.
+/// Reserves address space for the stacks of threads that an Enforcement did not count. It raises RLIMIT_DATA
+/// while it lives. Afterwards it keeps the part that the C library caches as stacks for later threads. It
+/// does nothing without an Enforcement, and never exceeds a limit that was in force before. Construct it
+/// before the threads. Thread-safe.
 class ThreadStacks {
  public:
   explicit ThreadStacks(int threads);
@@ -50,7 +51,7 @@ class ThreadStacks {
   int threads_;
 };
 
-/// Returns RLIMIT_DATA for a budget. `root` is the folder of /proc; tests pass a tree of their own.
+/// Returns RLIMIT_DATA for a budget. `root` is the folder of /proc; tests pass their own tree.
 int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root = "");
 
 }  // namespace plimsoll

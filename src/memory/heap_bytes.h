@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Returns the bytes that malloc takes for an allocation, as glibc rounds it.
+/// Returns the bytes that malloc uses for an allocation, as glibc rounds it.
 inline int64_t heap_piece(size_t bytes) {
   return bytes == 0 ? 0 : std::max<int64_t>(32, static_cast<int64_t>((bytes + 8 + 15) / 16 * 16));
 }
@@ -23,11 +23,11 @@ inline int64_t heap_bytes(const std::string& text) {
 int64_t heap_bytes(const std::filesystem::path& path);
 int64_t heap_bytes(const Json& json);
 
-/// parse_json() of base/json.h, with the tree charged as it grows. At the end `charge` has grown by the size
-/// of the tree. Errors: BudgetExceeded.
+/// Does the same as parse_json() of base/json.h, and charges the tree as it grows. At the end `charge` has
+/// grown by the size of the tree. Errors: BudgetExceeded.
 Json parse_json(std::string_view text, Charge& charge);
 
-/// Rows of a table on their way into a manifest, entered in the ledger. Not thread-safe. Errors:
+/// Collects rows of a table for a manifest and enters them in the ledger. Not thread-safe. Errors:
 /// BudgetExceeded.
 class JsonTable {
  public:
@@ -36,7 +36,7 @@ class JsonTable {
     charge_.add(heap_bytes(row) + 3 * static_cast<int64_t>(sizeof(Json)));
     rows_.push_back(std::move(row));
   }
-  /// Returns the rows. They stay charged as long as the table lives.
+  /// Returns the rows. They stay charged as long as this object lives.
   Json take() { return std::move(rows_); }
 
  private:

@@ -15,7 +15,7 @@ struct Placed {
   int32_t piece;
 };
 
-// Sets the places of pieces that are placed in this order. Returns the bytes that hold all.
+// Sets the places of pieces, which are placed in the given order. Returns the bytes that hold all pieces.
 int64_t place_greedily(const Tape& tape, std::span<const PlannedAllocation> pieces,
                        const std::vector<int32_t>& order, std::vector<int64_t>& places) {
   places.assign(pieces.size(), 0);
@@ -58,7 +58,7 @@ class Search {
   }
 
   std::vector<int64_t> best() {
-    // First try the longest-lived first, then the largest first.
+    // First tries the longest-lived pieces first, then the largest first.
     std::ranges::stable_sort(order_, [&](int32_t a, int32_t b) {
       return std::pair(lifetime(a), bytes(a)) > std::pair(lifetime(b), bytes(b));
     });
@@ -138,7 +138,7 @@ class Search {
 }  // namespace
 
 Layout::Layout(const Tape& tape, std::span<const PlannedAllocation> pieces) {
-  // A piece without bytes at the maximum sizes has none at others, so it needs no place.
+  // A piece that has 0 bytes at the maximum sizes has 0 bytes at all other sizes, so it needs no place.
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].bytes > 0) order_.push_back(static_cast<int32_t>(i));
   const std::vector<int64_t> places = Search(tape, pieces, order_).best();
@@ -149,8 +149,8 @@ Layout::Layout(const Tape& tape, std::span<const PlannedAllocation> pieces) {
   for (size_t i = 0; i < order_.size(); ++i) {
     const Tape::Piece& piece = tape.pieces[static_cast<size_t>(order_[i])];
     const size_t first = below_.size();
-    // Search from the nearest piece down. A piece that is held together with one of those already kept lies
-    // below that one, so it need not be kept.
+    // Searches from the nearest piece down. A piece that is held at the same time as a piece that is already
+    // in the list is below that piece, so it need not be in the list.
     for (size_t j = i; j-- > 0;) {
       const Tape::Piece& other = tape.pieces[static_cast<size_t>(order_[j])];
       if (!held_at_once(piece, other)) continue;

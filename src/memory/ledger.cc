@@ -25,11 +25,12 @@ const char* tag_name(Tag tag) {
 }
 
 BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap)
-    : Error(4, fmt::format(
-                   "out of budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes after the floor; "
-                   "raise the budget by at least {}; more may be missing after that",
-                   format_bytes(asked), asked, tag_name(tag), std::max<int64_t>(free, 0),
-                   std::max<int64_t>(cap, 0), format_bytes(asked - free))),
+    : Error(4,
+            fmt::format(
+                "out of budget: {} ({} bytes) requested for '{}', {} bytes free of {} bytes after the floor; "
+                "raise the budget by at least {}; more may be missing after that",
+                format_bytes(asked), asked, tag_name(tag), std::max<int64_t>(free, 0),
+                std::max<int64_t>(cap, 0), format_bytes(asked - free))),
       tag_(tag),
       asked_(asked),
       free_(free) {}

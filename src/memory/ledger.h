@@ -13,7 +13,7 @@ namespace plimsoll {
 
 /// The purpose of a buffer. Every buffer over a page is entered in the ledger under one of these.
 enum class Tag : uint8_t {
-  ingest,       ///< Text, decompression windows and frames on their way to disk.
+  ingest,       ///< Text, buffers of decompressors and rows on their way to disk.
   output,       ///< Buffers of files being written.
   columns,      ///< Whole columns held in memory: vocabularies, shapes, permutations, scores.
   cache,        ///< Rows of files: a cache of them, its index, and the buffers they are read into.
@@ -22,7 +22,7 @@ enum class Tag : uint8_t {
   gradients,    ///< Gradient sums.
   optimizer,    ///< Optimizer state.
   activations,  ///< The slab: tensors of forward and backward, and gradients waiting to be added.
-  other,        ///< Anything that torch allocates outside a tag's scope.
+  other,        ///< Anything that torch allocates outside the scope of a tag.
 };
 inline constexpr int kTags = 10;
 const char* tag_name(Tag tag);
@@ -32,7 +32,7 @@ class BudgetExceeded : public Error {
  public:
   /// `free` is negative if more than `cap` is held.
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
-  /// Repeats a refusal with its consequence in front: "WHAT; out of budget: ...".
+  /// Repeats a refusal, with its consequence in front: "WHAT; out of budget: ...".
   BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
   Tag tag() const { return tag_; }
   int64_t bytes_asked() const { return asked_; }
@@ -46,8 +46,8 @@ class BudgetExceeded : public Error {
   int64_t free_;
 };
 
-/// Accounts for memory: bytes taken under each tag, their high-water marks, and a hard cap on the sum.
-/// Thread-safe; taking and giving are a few atomic operations and never wait.
+/// Accounts for memory: bytes entered under each tag, their high-water marks, and a hard cap on the sum.
+/// Thread-safe; take() and give() need a few atomic operations and never wait.
 class Ledger {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -58,7 +58,7 @@ class Ledger {
 
   /// Enters bytes under a tag. Errors: BudgetExceeded, with nothing entered, if the sum would exceed the cap.
   void take(Tag tag, int64_t bytes);
-  /// Removes bytes that any thread took under the same tag.
+  /// Removes bytes that any thread entered under the same tag.
   void give(Tag tag, int64_t bytes) noexcept;
 
   /// Enters freed memory kept for reuse. It counts against the cap, not in held() or the peaks. Returns
@@ -66,7 +66,7 @@ class Ledger {
   bool add_spare(int64_t bytes) noexcept;
   void remove_spare(int64_t bytes) noexcept { spare_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t spare() const { return spare_.load(std::memory_order_relaxed); }
-  /// Sets the function that gives up all spare memory. It is called on any thread when an entry does not fit
+  /// Sets the function that frees all spare memory. It is called on any thread when an entry does not fit
   /// next to the spare memory, or when the cap falls.
   void on_short(void (*give_up)()) { give_up_.store(give_up); }
 
@@ -75,18 +75,18 @@ class Ledger {
   int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
-  /// Starts the high-water marks of one piece of work, recent_peak().
+  /// Resets the high-water marks that recent_peak() returns, at the start of some work.
   void begin_recent();
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
   int64_t recent_peak(Tag tag) const { return by_tag_[index(tag)].recent.load(std::memory_order_relaxed); }
-  /// Ends a piece of work within another. The mark of the outer one, which was `outer` when the inner one
-  /// began, continues from the higher of both. The marks of tags stay those of the inner one.
+  /// Ends work that ran within other work. The mark of the outer work, which was `outer` when the inner work
+  /// began, continues from the higher of the two. The marks of tags stay those of the inner work.
   void end_recent(int64_t outer) {
     if (recent_peak() < outer) recent_peak_.store(outer, std::memory_order_relaxed);
   }
 
   int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
-  /// A cap below held() refuses every new entry and frees nothing.
+  /// Sets the cap. A cap below held() refuses every new entry and frees nothing.
   void set_cap(int64_t cap);
 
   /// The ledger of this process, for torch's tensors and Plimsoll's own buffers.

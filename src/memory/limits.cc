@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns nullopt also if the product overflows.
+// Returns the product; nullopt if a factor is missing or the product overflows.
 std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
   int64_t value = 0;
   if (!a || !b || __builtin_mul_overflow(*a, *b, &value) || value >= kNoLimit) return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> 
 }
 
 void add_slurm(std::vector<Limit>& limits) {
-  // SLURM means MiB. Reading the figure as MB errs on the safe side.
+  // SLURM means MiB. Reading the value as MB errs on the safe side.
   constexpr int64_t kMB = 1000 * 1000;
   const auto number = [](const char* name) -> std::optional<int64_t> {
     const char* text = std::getenv(name);

@@ -22,8 +22,8 @@ MappedBytes::MappedBytes(Tag tag, int64_t bytes) : tag_(tag) {
     throw BudgetExceeded(tag, bytes, 0, ledger.cap());
   }
   // Rows are read at random, where a TLB miss costs as much as the row, so huge pages are requested. They
-  // stay within the mapping, so no more is held than was entered. Without huge pages in the system, nothing
-  // changes.
+  // stay within the mapping, so the process holds no more than was entered. If the system has no huge pages,
+  // nothing changes.
   if (bytes >= kHugePage) ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(data);
   bytes_ = bytes;

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// Bytes of the system's own pages, entered in the ledger. For long-lived buffers as large as the budget
-/// allows: on the heap they would need a hole of their length, or addresses beyond the limit in force. The
-/// bytes are zero at first, and pages are allocated when touched.
+/// Bytes that are mapped from the system and entered in the ledger. For long-lived buffers as large as the
+/// budget allows: on the heap they would need a hole of their length, or addresses beyond the limit in force.
+/// The bytes are zero at first, and pages are allocated when touched.
 class MappedBytes {
  public:
   MappedBytes() = default;

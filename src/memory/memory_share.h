@@ -9,7 +9,8 @@ namespace plimsoll {
 struct MemoryShare {
   int64_t budget = 0;          ///< Bytes; 0: no budget.
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger: floor and slack.
-  /// Bytes by which outside_ledger may be larger in another run; only the smallest budget includes them.
+  /// Bytes by which outside_ledger may be larger in another run. They count only towards the smallest budget
+  /// that is reported.
   int64_t outside_varies = 0;
   std::optional<int64_t> cap = {};  ///< Cap of the ledger; unset: the present cap.
   int threads = 1;                  ///< Maximum number of threads; the budget may allow fewer.

@@ -28,7 +28,7 @@ ProcessMemory process_memory(const std::string& root) {
 }
 
 std::optional<CgroupMemory> cgroup_memory(const std::string& root) {
-  // A group need not count memory itself.
+  // The nearest group does not necessarily count memory.
   for (const MemoryGroup& group : memory_groups(root))
     if (const auto bytes = group.number(group.v2 ? "memory.current" : "memory.usage_in_bytes"))
       return CgroupMemory{.source = group.name(),
@@ -45,7 +45,7 @@ Meter::Meter() : floor_(process_memory().anonymous), peak_(floor_) {
     while (!wake.wait_for(mutex, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
       try {
         sample();
-        // No memory for the text of a file. The next sample may find memory.
+        // There is no memory for the text of a file. The next sample may succeed.
       } catch (const std::exception&) {
       }
   });

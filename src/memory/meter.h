@@ -15,21 +15,20 @@ struct ProcessMemory {
   int64_t shared = 0;       ///< RssShmem: shared anonymous memory and tmpfs.
 };
 
-/// Returns zeros if the system does not report them. `root` is the folder of /proc; tests pass a tree of
-/// their own.
+/// Returns zeros if the system reports nothing. `root` is the folder of /proc; tests pass their own tree.
 ProcessMemory process_memory(const std::string& root = "");
 
 /// Bytes charged to the memory cgroup of this process: all its processes, page cache included.
 struct CgroupMemory {
   std::string source;           ///< Name as in Limit: "cgroup v1 /slurm/job_7".
   int64_t bytes = 0;            ///< From memory.usage_in_bytes or memory.current.
-  std::optional<int64_t> peak;  ///< Peak since the group was made. v2 has it from Linux 5.19.
+  std::optional<int64_t> peak;  ///< Peak since the group was made. v2 reports it from Linux 5.19.
 };
 
 /// Returns the nearest group that counts memory, or nullopt if the system shows none.
 std::optional<CgroupMemory> cgroup_memory(const std::string& root = "");
 
-/// Samples the anonymous memory of the process on a thread of its own, every 20 ms.
+/// Samples the anonymous memory of the process every 20 ms on a separate thread.
 class Meter {
  public:
   Meter();
@@ -37,8 +36,8 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// Anonymous memory in bytes when the meter was made. It excludes data if the meter is made before any
-  /// data.
+  /// Anonymous memory in bytes when the meter was made. Make the meter before loading data, so that the floor
+  /// excludes it.
   int64_t floor() const { return floor_; }
   /// Returns the highest anonymous memory sampled so far, in bytes. A short peak may be missed.
   int64_t peak_anonymous();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 namespace plimsoll {
-// Takes [place, place + size) if all of it is free.
+// Occupies [place, place + size) if all of it is free.
 bool Packing::occupy(int64_t place, int64_t size) {
   if (place + size > capacity_) return false;
   if (place >= end_) {

@@ -10,13 +10,13 @@ namespace plimsoll {
 struct PlannedAllocation {
   int64_t place = 0;
   int64_t bytes = 0;
-  bool workspace = false;  ///< A stretch for many short-lived pieces.
+  bool workspace = false;  ///< Whether it is a stretch for many short-lived pieces.
 };
 
 /// Places pieces in a stretch of bytes 0 .. capacity. Pieces that arrive as planned get their planned places.
-/// From the first piece that does not, each goes to the smallest hole that it fits, or after all others. The
-/// same takes and gives get the same places in any stretch that is long enough, so every run of a piece of
-/// work needs the same bytes. Not thread-safe.
+/// From the first one that does not, each piece goes into the smallest hole that is large enough, or after
+/// all others. The same sequence of take() and give() gets the same places in any stretch that is long
+/// enough, so every run of the same work needs the same bytes. Not thread-safe.
 class Packing {
  public:
   static constexpr int64_t kAlignment = 64;
@@ -24,28 +24,29 @@ class Packing {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  /// `plan` has the pieces in the order in which they will be taken. It must outlive all takes.
+  /// `plan` has the pieces in the order in which they will be taken. It must stay valid as long as take() is
+  /// called.
   explicit Packing(int64_t capacity, std::span<const PlannedAllocation> plan = {})
       : capacity_(capacity), plan_(plan), planned_(!plan.empty()) {}
 
-  /// Returns the place of `bytes`, a multiple of kAlignment, or -1 if they do not fit. A take of 0 bytes
-  /// needs no place but is a step of the plan.
+  /// Returns the place of `bytes`, a multiple of kAlignment, or -1 if they do not fit. Taking 0 bytes needs
+  /// no place but is a step of the plan.
   int64_t take(int64_t bytes);
-  /// Returns the planned stretch for short-lived pieces, if that is the next step of the plan and it is free;
-  /// else a piece without bytes.
+  /// Returns the planned stretch for short-lived pieces if that is the next step of the plan and the stretch
+  /// is free; otherwise a piece of 0 bytes.
   PlannedAllocation take_workspace();
-  /// Returns a piece with the bytes it was taken with. Allocates nothing.
+  /// Gives back a piece with the bytes it was taken with. Allocates nothing.
   void give(int64_t place, int64_t bytes) noexcept;
   /// Stops following the plan.
   void leave_plan() { plan_ = {}; }
 
   int64_t capacity() const { return capacity_; }
   int64_t in_use() const { return in_use_; }  ///< Bytes in use, rounded up to kAlignment.
-  int64_t high() const { return high_; }      ///< End of the last piece there ever was.
+  int64_t high() const { return high_; }      ///< Highest end that any piece has had.
   /// Whether a plan was given and then left.
   bool left_plan() const { return planned_ && plan_.empty(); }
 
-  /// Bytes that capacity() lacks to place `bytes` after all other pieces; 0 if they fit.
+  /// Bytes by which capacity() is too small to place `bytes` after all other pieces; 0 if they fit.
   int64_t missing(int64_t bytes) const;
   void grow(int64_t capacity) { capacity_ = capacity; }
 
@@ -61,9 +62,9 @@ class Packing {
   std::span<const PlannedAllocation> plan_;
   bool planned_;
   size_t next_ = 0;    // Next step of the plan.
-  size_t pieces_ = 0;  // Number of pieces taken and not given back, except those without bytes.
+  size_t pieces_ = 0;  // Number of pieces taken and not given back, except those of 0 bytes.
   int64_t in_use_ = 0;
-  int64_t end_ = 0;  // End of the last piece. The bytes after it are free and not a hole.
+  int64_t end_ = 0;  // End of the last piece. The bytes after it are free and do not count as a hole.
   int64_t high_ = 0;
   std::vector<Hole> holes_;  // Ascending. Holes never touch each other or end_.
 };

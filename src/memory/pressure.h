@@ -11,24 +11,24 @@
 
 namespace plimsoll {
 
-/// Whether the system has too little memory left for this process to continue as planned, whoever took it.
-/// Thread-safe.
+/// Whether the system has too little memory left for this process to continue as planned, whichever process
+/// uses it. Thread-safe.
 class Pressure {
  public:
   virtual ~Pressure() = default;
   /// Level 0: no pressure. 1: hold nothing that can be read again. 2: hold only the minimum that the work
   /// needs.
   virtual int level() const = 0;
-  /// Says where memory is short, or was short the last time.
+  /// Returns where memory is short, or was short the last time.
   virtual std::string reason() const = 0;
   /// Sets how many bytes the process has given back because of pressure and will take again afterwards.
   virtual void set_given_back(int64_t bytes) = 0;
 };
 
-/// Follows the signs of pressure over time. The level rises by one with each check that finds memory short.
-/// It falls to 0 when memory has not been short for some seconds, and would not have been short with all
-/// given-back bytes held either. This takes five seconds at first, twice as long after each return of
-/// pressure, and at most five minutes.
+/// Turns the signs of pressure into a level over time. The level rises by one with each check that finds
+/// memory short. It falls to 0 when memory has not been short for some seconds and would not have been short
+/// even if all given-back bytes had been held. This takes five seconds at first, twice as long after each
+/// return of pressure, and at most five minutes.
 class PressureGauge : public Pressure {
  public:
   using Time = PsiMonitor::Time;
@@ -50,7 +50,7 @@ class PressureGauge : public Pressure {
   std::string reason_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
-/// The gauge of this process. A thread of its own looks every 250 ms.
+/// The gauge of this process. It checks every 250 ms on a separate thread.
 class PressureWatch : public PressureGauge {
  public:
   PressureWatch();

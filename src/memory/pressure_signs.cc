@@ -11,8 +11,8 @@ namespace plimsoll {
 namespace {
 
 // Minimum bytes that a limit must leave for the kernel's other memory and for growth between two looks: a
-// 32nd, at least 16 MiB, and at most 28 MiB. Twice that is less than the 64 MiB that a default budget leaves,
-// so a run does not alarm itself.
+// 32nd, at least 16 MiB, and at most 28 MiB. Twice this is less than the 64 MiB that a default budget leaves,
+// so a run does not trigger an alarm itself.
 int64_t bound_of(int64_t limit) {
   return std::clamp<int64_t>(limit / 32, 16 * kMiB, 28 * kMiB);
 }
@@ -39,7 +39,7 @@ std::optional<std::string> PressureSigns::Look::short_of(int64_t more) const {
 
 PressureSigns::PressureSigns(const std::string& root)
     : root_(root), group_stalls_(pressure_file(root)), system_stalls_(root + "/proc/pressure/memory") {
-  look({});  // Stores the counters' initial values.
+  look({});  // Stores the initial values of the counters.
 }
 
 PressureSigns::Look PressureSigns::look(PsiMonitor::Time now) {
@@ -71,7 +71,7 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const bool max = event(events, "max");
   const bool oom = event(events, "oom");
   const bool killed = event("memory.oom_control", "oom_kill");
-  // Anonymous memory returns from swap, so more than page cache is short of memory.
+  // Anonymous memory is read back from swap, so not only page cache is short of memory.
   const bool swapped = event("memory.stat", "workingset_refault_anon") && stalled;
 
   auto limit = group.limit();
@@ -82,11 +82,11 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const int64_t bytes = limit.value_or(anonymous);
   const int64_t left = std::max<int64_t>(bytes - anonymous, 0);
   const bool reclaims = high || max || stalled;
-  const char* const why = oom || killed ? "; the kernel found none"
-                          : swapped     ? "; tasks wait for what was swapped out"
-                          : reclaims    ? "; page cache is taken away"
+  const char* const why = oom || killed ? "; the kernel found no free memory"
+                          : swapped     ? "; tasks wait for swapped-out memory"
+                          : reclaims    ? "; page cache is reclaimed"
                                         : "";
-  look.places_.push_back({fmt::format("{}: {} of {} left beside {} anonymous{}", group.name(),
+  look.places_.push_back({fmt::format("{}: {} of {} left next to {} of anonymous memory{}", group.name(),
                                       format_bytes(left), format_bytes(bytes), format_bytes(anonymous), why),
                           left, bound_of(bytes) * (reclaims ? 2 : 1), oom || killed || swapped});
 }

@@ -11,21 +11,21 @@
 
 namespace plimsoll {
 
-/// Signs of the kernel that memory gets short, for the groups of this process and for the whole system.
+/// The kernel's signs that memory is getting short, for the groups of this process and for the whole system.
 ///
 /// Page cache does not count, because the kernel reclaims it when needed. What counts is how much a limit
-/// leaves next to anonymous memory, whoever holds it. PsiMonitor and the events of a group also react to page
-/// cache in healthy runs, so they raise no alarm alone: they double the bound below which there is one. Not
-/// thread-safe.
+/// leaves next to anonymous memory, whichever process holds it. PsiMonitor and the events of a group also
+/// react to page cache in healthy runs, so they raise no alarm alone: they double the bound below which
+/// memory counts as short. Not thread-safe.
 class PressureSigns {
  public:
   explicit PressureSigns(const std::string& root);
 
-  /// The signs at one time.
+  /// A snapshot of the signs.
   class Look {
    public:
-    /// Says where memory would be short if `more` bytes were held: "cgroup v1 /job: 12.0 MiB of 512 MiB left
-    /// beside 498 MiB anonymous". Returns nullopt if it would not be short.
+    /// Returns where memory would be short if `more` bytes were held: "cgroup v1 /job: 12.0 MiB of 512 MiB
+    /// left next to 498 MiB of anonymous memory". Returns nullopt if it would not be short.
     std::optional<std::string> short_of(int64_t more) const;
 
    private:
@@ -34,7 +34,7 @@ class PressureSigns {
       std::string text;
       int64_t left = 0;
       int64_t bound = 0;
-      bool is_short = false;  // True regardless of the bytes left.
+      bool is_short = false;  // True if memory is short regardless of the bytes left.
     };
     std::vector<Place> places_;
   };

@@ -62,8 +62,8 @@ int64_t ProcessBudget::slack(int64_t budget) {
 
 int64_t ProcessBudget::outside_ledger() {
   const Ledger& ledger = Ledger::process();
-  // Memory that is being taken or given back may be counted nowhere, or twice, for a moment. It must not pass
-  // for memory of other code.
+  // Memory that is being allocated or freed may for a moment be counted nowhere, or twice. It must not be
+  // mistaken for memory of other code.
   int64_t min = INT64_MAX;
   for (int sample = 0; sample < 3; ++sample) {
     if (sample > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -80,17 +80,16 @@ ProcessBudget::Registration::~Registration() {
 }
 
 ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)), process_(getpid()) {
-  // Freed memory returns to the system, so that nobody holds it.
+  // Freed memory is returned to the system, so that it is held by nobody.
   return_large_buffers();
   give_back_freed_memory();
   floor_ = outside_ledger();
   const int64_t need = floor_ + slack(bytes_);
   if (need > bytes_)
-    throw Error(
-        4, fmt::format(
-               "budget {}: this process holds {} outside of the ledger, and {} are kept free for what it "
-               "takes unseen; give more than {}",
-               format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)), format_bytes(need)));
+    throw Error(4, fmt::format("budget {}: this process holds {} outside the ledger, and {} are kept free "
+                               "for memory that it allocates between two measurements; give more than {}",
+                               format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)),
+                               format_bytes(need)));
   measure();
   // The thread allocates all it needs before other code of the process may run out of memory.
   std::latch started(1);
@@ -145,7 +144,7 @@ void ProcessBudget::measure() {
   apply();
 }
 
-// Subtracts what malloc returned from all samples, even if memory of the ledger is untouched now.
+// Subtracts the bytes that malloc returned from all samples, even if memory of the ledger is untouched now.
 void ProcessBudget::trim() {
   if (getpid() != process_) return;
   const MutexLock lock(mutex_);
@@ -158,8 +157,8 @@ void ProcessBudget::trim() {
 
 void ProcessBudget::apply() {
   // The maximum of about a second, and at least the value at the start, because untouched memory of the
-  // ledger hides as much memory outside it. The cap is negative if other code holds more than the budget, so
-  // that a refusal says so.
+  // ledger hides the same amount of memory outside it. The cap is negative if other code holds more than the
+  // budget, so that a refusal reports this.
   const int64_t outside = std::max(floor_, *std::ranges::max_element(outside_));
   BudgetCapsByOwner::process().set(this, bytes_ - slack(bytes_) - outside);
 }

@@ -14,31 +14,31 @@
 
 namespace plimsoll {
 
-/// A budget for all that this process holds, while it lives, in a program that Plimsoll shares with other
+/// A budget for everything this process holds while it lives, in a program that Plimsoll shares with other
 /// code. The ledger's cap is the budget minus the anonymous memory outside the ledger (the interpreter,
-/// libraries, earlier tensors). A thread measures that every 20 ms, so that the cap falls when other code
-/// takes more. When a tensor is refused, freed memory that malloc keeps is returned to the system first. If
-/// several live at a time, the smallest cap applies. Thread-safe.
+/// libraries, earlier tensors). A thread measures that memory every 20 ms, so that the cap falls when other
+/// code uses more. When a tensor is refused, freed memory that malloc keeps is first returned to the system.
+/// If several budgets live at a time, the smallest cap applies. Thread-safe.
 class ProcessBudget {
  public:
-  /// `text` is a size as for --budget; "" is the default budget of the command line. Errors: UsageError (not
-  /// a size); Error with exit code 4 if the process already holds more.
+  /// `text` is a size in the format of --budget; "" is the default budget of the command line. Errors:
+  /// UsageError (not a size); Error with exit code 4 if the process already holds more.
   explicit ProcessBudget(const std::string& text);
   ~ProcessBudget();
   ProcessBudget(const ProcessBudget&) = delete;
   ProcessBudget& operator=(const ProcessBudget&) = delete;
 
-  /// Returns the maximum anonymous memory of the process that was sampled, in bytes. A short peak may be
+  /// Returns the highest anonymous memory of the process that was sampled, in bytes. A short peak may be
   /// missed.
   int64_t peak_anonymous();
 
   /// Returns malloc's freed memory to the system and measures again, so that earlier memory outside the
   /// ledger, such as freed memory that tensors reuse, no longer counts. Call it when all memory in the ledger
-  /// has been written to, because untouched bytes of the ledger hide as many bytes of other code.
+  /// has been written to: a byte of the ledger that was never touched hides a byte of other code.
   void settle();
 
-  /// Bytes of a budget that are kept free for page tables and for what is taken between two measurements: 8
-  /// MiB and a fiftieth.
+  /// Bytes of a budget that are kept free for page tables and for memory that other code allocates between
+  /// two measurements: 8 MiB plus a fiftieth of the budget.
   static int64_t slack(int64_t budget);
   /// Returns the anonymous bytes of the process that are not in the ledger.
   static int64_t outside_ledger();
@@ -58,8 +58,8 @@ class ProcessBudget {
   CachingAllocator::Keeping keeping_;
   const pid_t process_;
   Mutex mutex_;
-  // Not destroyed in a child of fork(), because the destructor would wait for a thread that does not exist
-  // there.
+  // Not destroyed in a child of fork(): the destructor would wait for a thread that does not exist in the
+  // child.
   StoppableConditionVariable* stopped_ = new StoppableConditionVariable;
   int64_t floor_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                  // Bytes outside the ledger at the start.
   std::array<int64_t, 64> outside_ PLIMSOLL_GUARDED_BY(mutex_){};  // The latest samples.

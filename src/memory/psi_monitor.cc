@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// The shortest window that the kernel grants to unprivileged processes (EINVAL below it), and a tenth of it,
+// The shortest window that the kernel allows to unprivileged processes (EINVAL below it), and a tenth of it,
 // in microseconds.
 constexpr std::chrono::microseconds kWindow = std::chrono::seconds(2);
 constexpr std::chrono::microseconds kShare = kWindow / 10;
@@ -65,7 +65,7 @@ bool PsiMonitor::seen(Time now) {
 void PsiMonitor::ask_trigger(Time now) {
   pollfd asked{trigger_, POLLPRI, 0};
   if (::poll(&asked, 1, 0) <= 0) return;
-  // POLLERR means that the group is gone. It would be reported again at once, for ever.
+  // POLLERR means that the group is gone. It would be reported again at once, forever.
   if ((asked.revents & POLLERR) != 0) {
     close_trigger();
   } else if ((asked.revents & POLLPRI) != 0) {

@@ -56,7 +56,7 @@ ScopedCgroup::ScopedCgroup(int64_t bytes, const std::string& root) {
     if (!made_) leave();
     return;
   }
-  refusal_ = "no group that counts memory is shown here";
+  refusal_ = "no memory cgroup is visible here";
 }
 
 ScopedCgroup::~ScopedCgroup() {

@@ -7,13 +7,13 @@
 
 namespace plimsoll {
 
-/// A memory cgroup for this process alone: a child of its own group, into which it moves. The destructor
-/// moves it back and removes the group. A group left behind by a killed process is removed by the next
-/// process that makes one under the same parent.
+/// A memory cgroup for this process alone. It is a child of the group of the process, which moves into it.
+/// The destructor moves the process back and removes the group. A group left behind by a killed process is
+/// removed by the next process that makes one under the same parent.
 class ScopedCgroup {
  public:
   /// `bytes` is its limit, page cache included. A refusal is not an error: name() is empty and refusal() says
-  /// why. `root` is the folder of /proc and /sys; tests pass a tree of their own.
+  /// why. `root` is the folder of /proc and /sys; tests pass their own tree.
   explicit ScopedCgroup(int64_t bytes, const std::string& root = "");
   ~ScopedCgroup();
   ScopedCgroup(const ScopedCgroup&) = delete;

@@ -44,7 +44,7 @@ struct SlabRange::State {
   const bool grows;
   Mutex mutex;
   Packing packing PLIMSOLL_GUARDED_BY(mutex);
-  // The stretch of the running operator; no bytes outside one.
+  // The stretch of the running operator; 0 bytes if none is running.
   PlannedAllocation workspace PLIMSOLL_GUARDED_BY(mutex);
   Packing short_lived PLIMSOLL_GUARDED_BY(mutex) = Packing(0);  // Places in the workspace.
   std::unique_ptr<TapeRecorder> recorder PLIMSOLL_GUARDED_BY(mutex);
@@ -94,7 +94,8 @@ int64_t outlived(SlabRange::State& state) {
   return state.ended ? state.packing.in_use() : -1;
 }
 
-// Removes an ended range from the ring. Without a ring, the slab has ended and left the range to its pieces.
+// Removes an ended range from the ring. If there is no ring, the slab no longer exists and has left the range
+// to its pieces.
 void let_go(SlabRange::State* state, const std::shared_ptr<SlabRing>& ring) noexcept {
   if (!ring) {
     delete state;
@@ -138,7 +139,7 @@ SlabRing::SlabRing() {
   for (reserved = int64_t{1} << 42; first == MAP_FAILED && reserved > kMiB; reserved /= 2)
     first = mmap(nullptr, static_cast<size_t>(reserved), PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (first == MAP_FAILED) throw system_failure("cannot set addresses aside for", "the slab");
+  if (first == MAP_FAILED) throw system_failure("cannot reserve addresses for", "the slab");
   reserved *= 2;
   base = static_cast<char*>(first);
 }
@@ -154,7 +155,7 @@ Slab::~Slab() {
   const MutexLock lock(ring_->mutex);
   for (std::unique_ptr<SlabRange::State>& state : ring_->ranges) {
     const MutexLock state_lock(state->mutex);
-    // The thread that gave back the last piece of this range waits for the ring and will find it empty.
+    // The thread that gave back the last piece of this range is waiting for the ring, and will find it empty.
     if (state->ended && state->packing.in_use() == 0) continue;
     state.release()->slab = nullptr;
   }
@@ -176,7 +177,7 @@ void SlabRing::change_size(int64_t size) {
       ledger.give(Tag::activations, size - bytes);
       throw BudgetExceeded(Tag::activations, size - bytes, 0, ledger.cap());
     }
-    // Allocates the pages now, so that none is requested during a step. Before Linux 5.14, pages are
+    // Allocates the pages now, so that no page is requested during a step. Before Linux 5.14, pages are
     // allocated when touched.
     madvise(first, count, MADV_POPULATE_WRITE);
   } else if (size < bytes) {
@@ -211,11 +212,11 @@ void SlabRing::wait_for_older() {
     }
     kept += outliving;
   }
-  forget_ended();  // Some may have ended since the caller looked.
+  forget_ended();  // Some ranges may have ended since the caller looked.
   if (kept == 0 || ranges.empty()) return;
   throw Failure(
-      fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
-                  "used again; a model must not keep what it computes",
+      fmt::format("{} of tensors outlive the blocks in which they were made, so their memory cannot be "
+                  "reused; a model must not keep its results",
                   format_bytes(kept)));
 }
 
@@ -264,7 +265,7 @@ void Slab::end_range(SlabRange::State* state) noexcept {
       ring = state->ring;
       if (state->packing.left_plan()) state->slab->unforeseen_.fetch_add(1, std::memory_order_relaxed);
     } else if (state->packing.in_use() > 0) {
-      return;  // Giving back its last piece will free it.
+      return;  // Giving back the last piece will free the range.
     }
   }
   let_go(state, ring);
@@ -296,7 +297,7 @@ SlabAllocation Slab::take_piece(int64_t bytes) {
 
 void Slab::give_piece(const SlabAllocation& piece) noexcept {
   SlabRange::State* const state = piece.owner;
-  // Keeps the ring alive, because the slab may end on another thread once the state is unlocked.
+  // Keeps the ring alive, because another thread may destroy the slab once the state is unlocked.
   std::shared_ptr<SlabRing> ring;
   {
     const MutexLock lock(state->mutex);

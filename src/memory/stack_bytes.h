@@ -4,7 +4,8 @@
 
 namespace plimsoll {
 
-/// Returns the address space of the next thread's stack, whether or not its pages are touched.
+/// Returns the address space that the stack of the next thread will need, whether or not its pages are
+/// touched.
 int64_t stack_bytes();
 
 }  // namespace plimsoll

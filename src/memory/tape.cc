@@ -85,7 +85,7 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
     return;
   }
   const auto index = static_cast<int64_t>(tape.pieces.size());
-  // Pieces without bytes are never given back.
+  // Pieces of 0 bytes are never given back.
   if (bytes > 0) held_.push_back({place, bytes, room, index, -1});
   tape.pieces.push_back({.bytes = bytes,
                          .room = Packing::round_up(room),

@@ -11,8 +11,8 @@ namespace plimsoll {
 /// Bytes stored before each tensor's data.
 constexpr int64_t kTensorHeader = 64;
 
-/// The allocations and frees of one piece of work, such as one block's step, in their order. It says how much
-/// memory the work needs, and when.
+/// The allocations and frees of some work, such as one block's step, in their order. They determine how much
+/// memory the work needs at each moment.
 struct Tape {
   static constexpr int32_t kNever = INT32_MAX;
 
@@ -37,14 +37,15 @@ struct Tape {
   Peak peak() const;
 };
 
-/// Returns the bytes of a range that hold all pieces if each goes wherever it fits on arrival
+/// Returns the size in bytes of a range that holds all pieces if each goes wherever it fits on arrival
 /// (memory/packing.h).
 int64_t packed_as_they_come(const Tape& tape);
 
-/// Returns the peak for sizes other than the tape's own, one for each of its pieces.
+/// Returns the peak for other sizes than the tape's: `bytes` has one per piece.
 Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 
-/// Records a tape as it happens. Destructors call give() and end_workspace(). Not thread-safe.
+/// Records a tape while the work runs. give() and end_workspace() do not throw, because destructors call
+/// them. Not thread-safe.
 class TapeRecorder {
  public:
   /// `room` is the number of bytes that hold the `bytes` requested; `place` identifies a piece while it is
@@ -76,8 +77,8 @@ class TapeRecorder {
   Packing workspace_{INT64_MAX};
 };
 
-/// While it lives, allocations of this thread outside slabs are recorded, including tensors without data
-/// (ops/meta_tensors.h). Must not be nested.
+/// Records all allocations that this thread makes outside slabs while it lives, including tensors without
+/// data (ops/meta_tensors.h). Must not be nested.
 class TapeScope {
  public:
   explicit TapeScope(TapeRecorder& recorder);
@@ -89,7 +90,7 @@ class TapeScope {
   static TapeRecorder* current();
 };
 
-/// The operation and the module that this thread is in, under which pieces are recorded. The texts must
+/// The operation and the module that this thread runs, under which pieces are recorded. The texts must
 /// outlive their use.
 void set_current_operation(const char* name);
 const char* current_operation();

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Solves rows x coefficients = values for many right-hand sides. Rows and columns that depend on others are
-// left out; their coefficients are 0.
+// Solves rows x coefficients = values for several right-hand sides. Rows and columns that depend on others
+// are left out; their coefficients are 0.
 class AffineSolver {
  public:
   explicit AffineSolver(std::span<const Terms> rows) : rows_(rows), columns_(rows.front().size()) {
@@ -108,7 +108,7 @@ TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, 
     same_sequence_ = false;
     const Tape& longer = *at < tape_.pieces.size() ? tape_ : tapes[i];
     difference_ =
-        fmt::format("what {} allocates depends on the data, not only on counts",
+        fmt::format("the allocations of {} depend on the data, not only on counts",
                     longer.pieces[*at].operation.empty() ? "an operation" : longer.pieces[*at].operation);
   }
   if (same_sequence_) fit(tapes, terms);
@@ -129,10 +129,10 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
     auto pieces = solver.solve(values(i, [](const Tape::Piece& p) { return p.pieces; }), &ignored);
     if (residual >= 0.5 && difference_.empty())
       difference_ =
-          fmt::format("what {} allocates is no affine function of counts",
+          fmt::format("the allocations of {} are not an affine function of counts",
                       tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
     if (tape_.pieces[i].workspace) {
-      // Places in a workspace are those of Packing. What they lose beyond a fixed sum per piece is added.
+      // Places in a workspace are those of Packing. The bytes lost beyond a fixed sum per piece are added.
       const auto lost = static_cast<double>(lost_per_piece());
       double missing = 0;
       for (size_t p = 0; p < tapes.size(); ++p)
@@ -146,8 +146,8 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
   }
 }
 
-// Fits non-negative coefficients that never give less than a probe took in ranges without a plan, plus a
-// quarter.
+// Fits non-negative coefficients whose result is never below the bytes that a probe used in ranges without a
+// plan, plus a quarter.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
   for (const Tape& tape : tapes) {

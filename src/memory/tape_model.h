@@ -9,26 +9,28 @@
 
 namespace plimsoll {
 
-/// The quantities that sizes are affine in: counts of a block, such as its nodes and edges. The first one is
-/// 1.
+/// The quantities that sizes are affine in: counts of a block, such as its nodes and edges. The first entry
+/// is 1.
 using Terms = std::vector<int64_t>;
 
-/// Bytes that a piece takes in addition to those requested: the header before its data, and rounding up.
+/// Bytes that a piece needs in addition to those requested: the header before its data, and rounding up.
 struct AllocationSizes {
   int64_t header = kTensorHeader;
   int64_t alignment = Packing::kAlignment;
 };
 
-/// A tape whose sizes are affine functions of terms, solved from the tapes of a few small blocks. It gives
-/// the sizes of every other block, even if the peak moves from one operation to another.
+/// A tape whose sizes are affine functions of terms. The functions are solved from the tapes of a few small
+/// blocks, the probes. The model computes the sizes for every other block, even if the peak moves from one
+/// operation to another.
 ///
 /// The model is not exact if the probes' tapes are not the same sequence of events, or if a size is not
-/// affine in the terms. Then `difference` names the operation, and sizes are an upper envelope of those seen.
+/// affine in the terms. Then `difference` names the operation, and the sizes are an upper envelope of those
+/// seen.
 class TapeModel {
  public:
   TapeModel() = default;
-  /// `terms` has one entry for each tape. The first tape's sequence is the model's. Errors: UsageError
-  /// without tapes.
+  /// `terms` has one entry per tape. The model has the sequence of the first tape. Errors: UsageError without
+  /// tapes.
   TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms = {});
 
   bool empty() const { return tape_.pieces.empty(); }
@@ -41,13 +43,13 @@ class TapeModel {
 
   /// Returns the bytes requested for each piece.
   std::vector<int64_t> sizes(const Terms& terms) const;
-  /// Sets the bytes that each piece takes in a range, but not its place: header and alignment included, and
-  /// in workspaces the loss between pieces. `pieces` has an entry for each of the tape's.
+  /// Sets the bytes that each piece needs in a range, but not its place: header and alignment included, and
+  /// for workspaces the space lost between pieces. `pieces` has one entry per piece of the tape.
   void rooms(const Terms& terms, std::span<PlannedAllocation> pieces) const;
-  /// Sets the maximum bytes that each piece takes for any terms within the box lowest .. highest, as rooms()
-  /// does.
+  /// Sets the maximum bytes that each piece needs for any terms within the box lowest .. highest, in the same
+  /// way as rooms().
   void highest_rooms(const Terms& lowest, const Terms& highest, std::span<PlannedAllocation> pieces) const;
-  /// Returns the bytes of a range that sufficed in all probes, for tapes whose sequences differ.
+  /// Returns the bytes of a range that was sufficient in all probes, for tapes whose sequences differ.
   int64_t envelope(const Terms& terms) const;
 
   /// Returns the maximum bytes requested at a time, and the piece that reaches it.

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// A piece is taken or given back.
+// The taking or giving back of a piece.
 struct Change {
   size_t piece;
   bool taken;

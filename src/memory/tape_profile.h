@@ -11,7 +11,7 @@ namespace plimsoll {
 
 /// Bytes of a tape by module of the model, at the peak and over time.
 struct TapeProfile {
-  /// Bytes held at the peak by module, the largest first. They sum to the peak. "" stands for bytes of no
+  /// Bytes held at the peak by module, the largest first. Their sum is the peak. "" stands for bytes of no
   /// module.
   std::vector<std::pair<std::string, int64_t>> at_peak;
   int64_t peak = 0;
@@ -19,16 +19,16 @@ struct TapeProfile {
   int32_t peak_event = 0;  ///< Number of the event.
   int32_t events = 0;
 
-  /// Modules of the timeline `series`: those that hold most at the peak, and last all others as "others". The
-  /// timeline is thinned to a few points. Each is the maximum of its stretch of events, so the peak is one of
-  /// them.
+  /// Modules of the timeline `series`: those that hold the most bytes at the peak, then all remaining ones as
+  /// "others". The timeline is reduced to a few points. Each is the maximum of its stretch of events, so the
+  /// peak is one of them.
   std::vector<std::string> modules;
   std::vector<int32_t> at;                   ///< Events of the points.
   std::vector<std::vector<int64_t>> series;  ///< [modules][points]
 };
 
-/// `bytes` has the size of each piece. `points` is the maximum number of points, `max_modules` that of
-/// modules shown separately.
+/// `bytes` has the size of each piece. `points` is the maximum number of points; `max_modules` is the maximum
+/// number of modules shown separately.
 TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, size_t points = 240,
                          size_t max_modules = 6);
 

@@ -31,7 +31,7 @@ class LedgerAllocator {
   T* allocate(size_t count) {
     const auto bytes = static_cast<int64_t>(count * sizeof(T));  // NOLINT: of a pointer too
     Ledger::process().take(kTag, bytes);
-    // Aligned by hand: glibc's aligned_alloc does not reuse its own freed pieces, so the heap would grow.
+    // Aligned by hand: glibc's aligned_alloc does not reuse the memory it freed, so the heap would grow.
     void* const piece = std::malloc(static_cast<size_t>(bytes) + kAlignment + sizeof(void*));
     if (piece == nullptr) {
       Ledger::process().give(kTag, bytes);

@@ -11,25 +11,25 @@
 
 namespace plimsoll {
 
-/// The kind of item that has a loss of its own. The loss of a batch is the mean over its items.
+/// The kind of item that a loss is computed for. The loss of a batch is the mean over its items.
 enum class Items { graphs, labelled_nodes, nodes, pairs };
 
 /// The parts of a Batch that a model needs.
 struct CollateOptions {
   Items items = Items::graphs;
-  bool self_loops = false;     ///< Stored self-loops stay in the order of edges.
-  bool neighbour_ids = false;  ///< Batch::neighbour_ptr and the IDs it points into.
-  bool edge_index = false;     ///< Batch::edge_index.
-  /// Number of layers of a model that evaluates a sample's seeds by Batch::layers; 0 if it does not.
+  bool self_loops = false;     ///< Keep stored self-loops in the order of edges.
+  bool neighbour_ids = false;  ///< Make Batch::neighbour_ptr and the IDs it points into.
+  bool edge_index = false;     ///< Make Batch::edge_index.
+  /// Number of layers of a model that evaluates a sample's seeds using Batch::layers; 0 if it does not.
   int64_t layers = 0;
-  bool degrees = false;      ///< Batch::degrees, where layers do not have all edges.
-  bool edge_weight = false;  ///< Batch::edge_weight: the one column of edges is their weight.
+  bool degrees = false;      ///< Make Batch::degrees if layers do not have all edges.
+  bool edge_weight = false;  ///< Make Batch::edge_weight: the only edge column is the weight.
 };
 
 /// The edges that one layer reads, and the nodes that it works on.
 struct LayerEdges {
   at::Tensor order;  ///< i32 (ops/attention/attention.h)
-  /// Number of nodes, counted from the first, that the layer computes; absent: all.
+  /// Number of nodes, counted from the first, that the layer computes; nullopt: all.
   std::optional<int64_t> targets = {};
 
   /// The rows of the targets among the rows of all nodes that the layer reads.
@@ -42,17 +42,17 @@ struct LayerEdges {
 /// trimmed to its hops has only the edges that some layer reads.
 struct Batch {
   at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch.
-  at::Tensor row_place;    ///< i32 [N], a view as x is: GraphBlock::row_place. Defined if x on the host may
+  at::Tensor row_place;    ///< i32 [N], a view like x: GraphBlock::row_place. Defined if x on the host may
                            ///< lack rows, so that only a device reads it by node.
-  at::Tensor edge_attr;    ///< f32 [E, K]; a view as x is.
-  at::Tensor edge_weight;  ///< f32 [E]; a view as x is. Undefined unless CollateOptions::edge_weight is set.
+  at::Tensor edge_attr;    ///< f32 [E, K]; a view like x.
+  at::Tensor edge_weight;  ///< f32 [E]; a view like x. Undefined unless CollateOptions::edge_weight is set.
   at::Tensor edge_order;   ///< i32, the stored edges (ops/attention/attention.h), with self-loops only if
                            ///< CollateOptions::self_loops is set; undefined if layers have their own orders.
-  /// The edges of each layer of a sample, if CollateOptions::layers is set; else empty. Nodes are in the
-  /// order of hops: the targets of a layer are the first rows of the output of the layer before, and the
+  /// The edges of each layer of a sample, if CollateOptions::layers is set; otherwise empty. Nodes are in the
+  /// order of hops: the targets of a layer are the first rows of the output of the previous layer, and the
   /// targets of the last layer are the seeds.
   std::vector<LayerEdges> layers;
-  /// i64 [2, E], nodes of the block; undefined unless CollateOptions::edge_index is set.
+  /// i64 [2, E], indices of nodes of the block; undefined unless CollateOptions::edge_index is set.
   at::Tensor edge_index;
   at::Tensor graph_ptr;  ///< i64 [G + 1]: the nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; may be
                          ///< undefined.
@@ -65,7 +65,7 @@ struct Batch {
   /// The distinct IDs x[:, 0] of the nodes that the stored edges of node n point to, ascending:
   /// neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1]. They include the node's own ID
   /// if it has a self-loop. Undefined unless CollateOptions::neighbour_ids is set. i64 [N + 1] and i64 [E];
-  /// numbers from neighbour_ptr[N] on are not set.
+  /// the entries of neighbour_ids from neighbour_ptr[N] on are not set.
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
@@ -79,12 +79,12 @@ struct Batch {
                        ///< are none.
 
   at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
-  bool planar = false;  ///< All z of the data set are equal.
+  bool planar = false;  ///< Whether all z coordinates of the data set are equal.
 
-  /// Receives the statistics of layers that normalise over the block; null if nobody needs them.
+  /// Receives the statistics of layers that normalise over the block; null if they are not needed.
   std::shared_ptr<BlockStatistics> statistics;
-  /// Layers keep only their inputs and run again in backward (nn/recompute.h), which takes less memory and
-  /// more time and gives the same bits.
+  /// Whether layers keep only their inputs and run again in backward (nn/recompute.h), which needs less
+  /// memory and more time and gives the same bits.
   bool recompute = false;
 
   // Keys of random numbers (base/philox.h).
@@ -94,8 +94,8 @@ struct Batch {
   at::Tensor graph_item;   ///< i64 [G], indices in the data set.
   at::Tensor graph_local;  ///< i64 [G], zeros.
 
-  /// The batch as it was read, on the host, if this one is a copy on a device
-  /// (engine/blocks/device_blocks.h). Null if this batch is on the host.
+  /// The batch on the host, if this one is a copy on a device (engine/blocks/device_blocks.h). Null if this
+  /// batch is on the host.
   const Batch* on_host = nullptr;
   const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
 

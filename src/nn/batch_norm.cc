@@ -19,7 +19,7 @@ BatchNorm::BatchNorm(ParameterList& parameters, const std::string& prefix, int64
 
 at::Tensor BatchNorm::forward(const at::Tensor& x, const Batch& batch, bool training) const {
   const int64_t rows = x.size(0);
-  if (rows == 0) return x * weight_ + bias_;  // Torch divides by the number of rows.
+  if (rows == 0) return x * weight_ + bias_;  // Torch would divide by the number of rows.
   if (!training || rows < 2)
     return std::get<0>(at::native_batch_norm(x, weight_, bias_, mean_, variance_, false, 0, kEpsilon));
   const auto [out, mean, scale] = at::native_batch_norm(x, weight_, bias_, {}, {}, true, 0, kEpsilon);

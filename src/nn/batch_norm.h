@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// torch.nn.BatchNorm1d over the nodes of a block (ghost batch normalisation). The limits of blocks are part
-/// of the definition of the result. Parameters: weight, bias. Buffers: running_mean, running_var.
+/// torch.nn.BatchNorm1d over the nodes of a block (ghost batch normalisation). The result therefore depends
+/// on the limits of blocks. Parameters: weight, bias. Buffers: running_mean, running_var.
 class BatchNorm {
  public:
   BatchNorm(ParameterList& parameters, const std::string& prefix, int64_t channels);

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Statistics that layers found while they normalised over one block (ghost batch normalisation: Hoffer et
-/// al., "Train longer, generalize better", NeurIPS 2017). Running statistics move by them once a batch.
-/// Belongs to one block, so to one thread.
+/// Statistics that layers computed while they normalised over one block (ghost batch normalisation: Hoffer et
+/// al., "Train longer, generalize better", NeurIPS 2017). They update the running statistics once per batch.
+/// Belongs to one block, and so to one thread.
 ///
-/// A layer that is recomputed (nn/recompute.h) checks has() in order not to add its statistics twice.
+/// A layer that runs again (nn/recompute.h) checks has() so that it does not add its statistics twice.
 struct BlockStatistics {
   struct Entry {
     size_t buffer;  ///< Index of the running mean in ParameterList::buffers(); the running variance is next.

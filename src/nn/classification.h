@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Cross-entropy of a model's logits against the labels of graphs, or of labelled nodes.
+/// Computes the cross-entropy of a model's logits against the labels of graphs, or of labelled nodes.
 class Classification : public Objective {
  public:
   /// `model` must outlive it.

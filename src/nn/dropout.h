@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Says whether a forward pass drops numbers, and holds the key that decides which.
+/// Whether a forward pass drops numbers, and the key that determines which.
 struct DropoutKey {
   bool training = false;
   uint64_t seed = 0;

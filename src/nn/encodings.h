@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// The outputs of an autoencoder that teach a student (nn/vgae_distillation.h): for each node the mean of its
-/// code, then the features rebuilt from that mean. Items are nodes; the loss is the mean squared error of the
-/// features. Used for prediction only.
+/// Computes the outputs of an autoencoder that teach a student (nn/vgae_distillation.h): for each node the
+/// mean of its code, followed by the features reconstructed from that mean. Items are nodes; the loss is the
+/// mean squared error of the features. Used for prediction only.
 class Encodings : public Objective {
  public:
   /// `model` must outlive it.
@@ -15,7 +15,7 @@ class Encodings : public Objective {
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override { return {.items = Items::nodes}; }
-  /// The width of a code and of the rebuilt features: latent + in_features - 1.
+  /// The width of a code and of the reconstructed features: latent + in_features - 1.
   int64_t outputs() const override { return model_.options().latent + model_.options().in_features - 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;

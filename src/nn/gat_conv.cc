@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Minimum ratio of output to input width for which the projection is computed again in backward. A projection
-// that is not much wider than the input is kept.
+// Minimum ratio of output width to input width for which the projection is computed again in backward. A
+// projection that is not much wider than the input is kept.
 constexpr int64_t kRecomputeBelow = 4;
 
 void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& edges,
@@ -60,7 +60,7 @@ AttentionOptions chunk_options(const GATConvOptions& options) {
   return attention;
 }
 
-// The sum of a chunk, from the output of gat_forward() or gatv2_forward().
+// Returns the sum of a chunk, from the output of gat_forward() or gatv2_forward().
 template <typename Output>
 NeighbourSum sum_of_chunk(const Output& output, const EdgeInput& edges, const GATConvOptions& options) {
   const int64_t count = edges_of_order(edges.order.numel(), int64_t{1});

@@ -19,7 +19,7 @@ struct GATConvOptions {
   int64_t out_channels = 0;  ///< Channels of one head.
   int64_t heads = 1;
   int64_t in_channels_target = 0;  ///< Width of the targets; 0 if targets are the sources.
-  bool concat = true;              ///< Put heads side by side; else take their mean.
+  bool concat = true;              ///< Whether heads are concatenated; otherwise they are averaged.
   double negative_slope = 0.2;
   double dropout = 0;  ///< Dropout probability of attention weights.
   bool add_self_loops = true;
@@ -29,30 +29,30 @@ struct GATConvOptions {
   double fill_number = 0;
   bool bias = true;
   bool residual = false;
-  bool share_weights = false;  ///< Share weights between sources and targets (GATv2 only).
+  bool share_weights = false;  ///< Whether sources and targets share weights (GATv2 only).
 
   int64_t width() const { return heads * out_channels; }
   int64_t out_width() const { return concat ? width() : out_channels; }
 };
 
-/// The edges that attention reads. `order` leaves out self-loops (drop_loops) if the layer adds self-loops.
+/// The edges that attention reads. If the layer adds self-loops, `order` must have none (drop_loops).
 struct EdgeInput {
   at::Tensor order;
   at::Tensor edge_attr;  ///< f32 [E, edge_dim], or undefined.
   at::Tensor keys;       ///< Keys of dropout, i64 [3, T] (ops/attention/attention.h), or undefined.
-  std::optional<int64_t> targets = {};  ///< Number of targets, which are the first sources; absent: all.
+  std::optional<int64_t> targets = {};  ///< Number of targets, which are the first sources; nullopt: all.
 };
 
 struct GatTensors;
 struct Gatv2Tensors;
 
-/// Graph attention with PyG's GATConv arguments, parameter names and numbers. Velickovic et al., ICLR 2018.
+/// Graph attention with PyG's GATConv arguments, parameter names and results. Velickovic et al., ICLR 2018.
 class GATConv {
  public:
-  /// Adds "PREFIX.lin.weight" [H*C, in] (with other targets "PREFIX.lin_src.weight" and
-  /// "PREFIX.lin_dst.weight"), "PREFIX.att_src" and "PREFIX.att_dst" [1, H, C], with edge features
-  /// "PREFIX.lin_edge.weight" [H*C, K] and "PREFIX.att_edge" [1, H, C], with residual "PREFIX.res.weight",
-  /// "PREFIX.bias".
+  /// Adds "PREFIX.lin.weight" [H*C, in] (if targets are other nodes, "PREFIX.lin_src.weight" and
+  /// "PREFIX.lin_dst.weight"), "PREFIX.att_src" and "PREFIX.att_dst" [1, H, C]; with edge features
+  /// "PREFIX.lin_edge.weight" [H*C, K] and "PREFIX.att_edge" [1, H, C]; with residual "PREFIX.res.weight";
+  /// and "PREFIX.bias".
   GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
   /// Maps x [N, in] to [targets, out_width()]. `place` distinguishes the uses of dropout within a model.
@@ -66,7 +66,7 @@ class GATConv {
   /// Computes the only target, row 0 of x, in chunks of its edges (nn/neighbour_sum.h). `edges` has no
   /// self-loops. Options other than widths, heads and edge_dim must have their defaults. Thread-safe.
   NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
-  /// Adds the self-loop of the node to the sum of its chunks, and maps its row x [1, in] to [1, out_width()].
+  /// Adds the node's self-loop to the sum of its chunks, and maps its row x [1, in] to [1, out_width()].
   at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
 
  private:
@@ -84,13 +84,13 @@ class GATConv {
   at::Tensor bias_;
 };
 
-/// Dynamic graph attention with PyG's GATv2Conv arguments, parameter names and numbers. Brody et al., ICLR
+/// Dynamic graph attention with PyG's GATv2Conv arguments, parameter names and results. Brody et al., ICLR
 /// 2022.
 class GATv2Conv {
  public:
-  /// Adds "PREFIX.lin_l.weight" and ".bias", without shared weights "PREFIX.lin_r.weight" and ".bias",
-  /// "PREFIX.att" [1, H, C], with edge features "PREFIX.lin_edge.weight" [H*C, K], with residual
-  /// "PREFIX.res.weight", "PREFIX.bias".
+  /// Adds "PREFIX.lin_l.weight" and ".bias"; without shared weights "PREFIX.lin_r.weight" and ".bias";
+  /// "PREFIX.att" [1, H, C]; with edge features "PREFIX.lin_edge.weight" [H*C, K]; with residual
+  /// "PREFIX.res.weight"; and "PREFIX.bias".
   GATv2Conv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
   /// Maps x [N, in] to [targets, out_width()], as GATConv::forward() does.
@@ -98,7 +98,7 @@ class GATv2Conv {
                      uint32_t place) const;
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
-  /// Computes one target in chunks of its edges, as those of GATConv do.
+  /// Compute one target in chunks of its edges, like the functions of GATConv.
   NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
   at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
 

@@ -68,9 +68,9 @@ at::Tensor GATWithJK::inputs(const Batch& batch) const {
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
-  // Layers that are joined side by side are pooled first. The numbers are the same, and no row of all layers
-  // exists for each node. Each layer is pooled as soon as it is computed, so that backward reaches its
-  // pooling late and fewer gradients wait.
+  // Layers that are concatenated are pooled first. The results are the same, and no row of all layers exists
+  // per node. Each layer is pooled as soon as it is computed, so that backward reaches its pooling late and
+  // fewer gradients wait.
   const bool pool_first = options_.jk == JkMode::cat;
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {

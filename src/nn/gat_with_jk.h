@@ -12,10 +12,10 @@
 
 namespace plimsoll {
 
-/// KD-GAT's classifier: the embedding of the ID next to the other features, attention layers with ReLU and
-/// dropout, jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear
-/// layers. Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias, head.weight
-/// and .bias.
+/// KD-GAT's classifier: an embedding of the ID concatenated with the other features, attention layers with
+/// ReLU and dropout, jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head
+/// of linear layers. Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias,
+/// head.weight and .bias.
 class GATWithJK : public GraphModel {
  public:
   /// Errors: UsageError for an option with an unknown value.

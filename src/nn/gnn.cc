@@ -119,6 +119,7 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
   head_ =
       Linear(parameters_, "lin", options.jk == LayerJoin::cat ? in * options.layers : in, options.classes);
   if (options.values) units_ = TargetUnits::of(parameters_, options.classes);
+  if (options.standardize) feature_units_ = FeatureUnits::of(parameters_, options.in_features);
 }
 
 Gnn::~Gnn() = default;
@@ -132,10 +133,10 @@ CollateOptions Gnn::collate_options() const {
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
-  if (!embedding_.defined()) return batch.x;
+  if (!embedding_.defined()) return feature_units_.standardized(batch.x);
   const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  return at::cat({embedding_rows(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  return at::cat({embedding_rows(embedding_, ids), feature_units_.standardized(batch.x).slice(1, 1)}, 1);
 }
 
 at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const {
@@ -161,8 +162,8 @@ at::Tensor Gnn::activate(at::Tensor h, size_t layer, const Batch& batch, const D
 at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
-  // Backward reaches the last layer at once if only its output is used. Joined outputs, which are large, lie
-  // between.
+  // If only the output of the last layer is used, backward reaches that layer at once. Otherwise the joined
+  // outputs, which are large, come first.
   const bool joined = options_.jk != LayerJoin::last;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));

@@ -16,10 +16,11 @@ namespace plimsoll {
 /// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
 /// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values learns
 /// them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
-/// target.scale.
+/// target.scale, features.mean, features.scale.
 class Gnn : public GraphModel {
  public:
-  /// Errors: UsageError for an option with an unknown value, and for `hidden` that is no multiple of heads.
+  /// Errors: UsageError for an option with an unknown value, and for `hidden` that is not a multiple of
+  /// heads.
   Gnn(const GnnOptions& options, uint64_t seed);
   ~Gnn() override;
 
@@ -27,14 +28,14 @@ class Gnn : public GraphModel {
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override;
   /// The parts of forward(), for callers that run one layer over a whole graph before the next. inputs()
-  /// returns what the first layer reads. The output of layer `layer` follows from the output of the layer
-  /// before for the batch's nodes. Embeddings of nodes follow from the outputs of the layers of
-  /// embedding_layers(), in order.
+  /// returns what the first layer reads. run_layer() computes the output of layer `layer` for the batch's
+  /// nodes from the output of the previous layer. The embeddings of nodes are computed from the outputs of
+  /// the layers of embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
   /// The parts of run_layer() for one node whose edges come in chunks (nn/neighbour_sum.h). The node is row 0
   /// of x and the only target of the chunk. The chunk has no self-loops if collate_options() leaves them out.
-  /// finish_layer() returns the node's output, [1, hidden], and may get any of the chunks.
+  /// finish_layer() returns the node's output, [1, hidden]; any of the chunks may be passed to it.
   NeighbourSum sum_neighbours(int64_t layer, const at::Tensor& x, const Batch& chunk) const;
   at::Tensor finish_layer(int64_t layer, const NeighbourSum& sum, const at::Tensor& x,
                           const Batch& chunk) const;
@@ -49,6 +50,7 @@ class Gnn : public GraphModel {
 
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
   TargetUnits target_units() const override { return units_; }
+  FeatureUnits feature_units() const override { return feature_units_; }
 
   /// The convolution of one layer.
   class Conv;
@@ -70,6 +72,7 @@ class Gnn : public GraphModel {
   std::vector<std::vector<at::Tensor>> layer_parameters_;
   Linear head_;
   TargetUnits units_;
+  FeatureUnits feature_units_;
 };
 
 }  // namespace plimsoll

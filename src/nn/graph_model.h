@@ -4,13 +4,14 @@
 
 #include "nn/batch.h"
 #include "nn/dropout.h"
+#include "nn/feature_units.h"
 #include "nn/parameters.h"
 #include "nn/target_units.h"
 
 namespace plimsoll {
 
-/// The numbers that a model reads of a node and of an edge. Absent: the model does not read them, so any
-/// number is valid.
+/// The widths of the node and edge features that a model reads. nullopt: the model does not read them, so any
+/// width is valid.
 struct FeatureWidths {
   int64_t nodes = 0;
   std::optional<int64_t> edges = {};
@@ -26,7 +27,7 @@ class GraphModel {
     return apply_head(embed(batch, key));
   }
   /// The parts of forward(): embed() returns the input of the last layer, f32 [G or N, embedding()], and
-  /// apply_head() the logits from it.
+  /// apply_head() computes the logits from it.
   virtual at::Tensor embed(const Batch& batch, const DropoutKey& key) const = 0;
   virtual at::Tensor apply_head(const at::Tensor& embeddings) const = 0;
   virtual int64_t embedding() const = 0;
@@ -36,6 +37,8 @@ class GraphModel {
   virtual CollateOptions collate_options() const { return {}; }
   /// The units of the targets; defined for a model of values.
   virtual TargetUnits target_units() const { return {}; }
+  /// The units of the features of nodes; defined for a model that converts them.
+  virtual FeatureUnits feature_units() const { return {}; }
 
   bool predicts_nodes() const { return collate_options().items != Items::graphs; }
   bool gives_values() const { return target_units().defined(); }

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// The form of an unknown ID: its index, and the columns of nodes and edges that are 0 for it.
+/// How an unknown ID is represented: its index, and the columns of nodes and edges that are 0 for it.
 struct UnknownIds {
   int64_t index = 0;
   std::vector<int64_t> node_columns = {};
@@ -15,13 +15,13 @@ struct UnknownIds {
 
 /// ID dropout. In training a share of the graphs looks as if it came from another vehicle: at least four
 /// fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
-/// Without it, a detector with "unknown" among its inputs learns only that, and calls all traffic of an
+/// Without it, a classifier with "unknown" among its inputs learns only that, and calls all traffic of an
 /// unknown vehicle an attack.
 ///
-/// Graphs and nodes are drawn by (seed, epoch, index of the graph, number of the node).
+/// Draws depend only on (seed, epoch, index of the graph, number of the node).
 class IdDropout : public Objective {
  public:
-  /// `objective` must outlive this. With `always`, prediction drops all IDs of all graphs as well.
+  /// `objective` must outlive this object. With `always`, prediction also drops all IDs of all graphs.
   IdDropout(const Objective& objective, UnknownIds unknown, double share, bool always = false)
       : objective_(objective), unknown_(std::move(unknown)), share_(share), always_(always) {}
 

@@ -12,7 +12,7 @@ JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string&
     : mode_(mode), width_(mode == JkMode::cat ? channels * layers : channels) {
   if (mode != JkMode::lstm) return;
   const int64_t hidden = layers * channels / 2;
-  if (hidden == 0) throw UsageError("jk: lstm needs two layers or two channels at least; take cat");
+  if (hidden == 0) throw UsageError("jk: lstm needs at least two layers or two channels; use cat");
   const Init init = Init::linear(hidden);
   const auto add = [&](const char* name, const char* direction, const std::vector<int64_t>& shape) {
     return parameters.add(prefix + ".lstm." + name + "_l0" + direction, shape, init);

@@ -13,12 +13,12 @@
 namespace plimsoll {
 
 /// PyG's JumpingKnowledge (Xu et al., "Representation Learning on Graphs with Jumping Knowledge Networks",
-/// ICML 2018): joins the outputs of a network's layers for each node to one row. "cat" puts the outputs side
-/// by side, "max" takes the maximum of each channel, and "lstm" takes their sum weighted by a softmax over
+/// ICML 2018): combines the outputs of a network's layers into one row per node. "cat" concatenates the
+/// outputs, "max" takes the maximum of each channel, and "lstm" takes their sum weighted by a softmax over
 /// layers. The scores of that softmax come from a bidirectional LSTM that reads the layers in their order.
 class JumpingKnowledge {
  public:
-  /// Joins `layers` outputs of `channels` channels each. "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H,
+  /// Combines `layers` outputs of `channels` channels each. "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H,
   /// channels], "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2
   /// and the gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H]
   /// and ".bias" [1]. Errors: UsageError for "lstm" if H would be 0.

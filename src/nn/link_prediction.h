@@ -5,12 +5,13 @@
 
 namespace plimsoll {
 
-/// Predicts whether pairs of nodes have an edge: binary cross-entropy of the dot product of the model's
-/// outputs for the two nodes (Kipf and Welling, "Variational graph auto-encoders", 2016, section 1.1, by
-/// logits).
+/// Predicts whether pairs of nodes have an edge. The loss is the binary cross-entropy of the dot product of
+/// the model's outputs for the two nodes, as a logit (Kipf and Welling, "Variational graph auto-encoders",
+/// 2016, section 1.1).
 class LinkPrediction : public Objective {
  public:
-  /// `model` is a model of nodes whose classes() are the channels of an embedding. It must outlive this.
+  /// `model` is a model of nodes whose classes() are the channels of an embedding. It must outlive this
+  /// object.
   explicit LinkPrediction(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// A student's objective with a teacher in memory. The teacher predicts each block as it was read, right
-/// before the student sees it. Of the teacher's tensors only the outputs remain by then.
+/// The objective of a student whose teacher is in memory. The teacher predicts each block as it was read,
+/// right before the student sees it. By then, only its outputs are left of its tensors.
 class LiveTeacher : public Objective {
  public:
-  /// Both must outlive this. `teacher` predicts; its collate_options() may ask for nothing that those of
-  /// `student` do not.
+  /// Both must outlive this object. `teacher` predicts; its collate_options() may not request anything that
+  /// those of `student` do not.
   LiveTeacher(const Objective& student, const Objective& teacher) : student_(student), teacher_(teacher) {}
 
   const ParameterList& parameters() const override { return student_.parameters(); }

@@ -11,15 +11,15 @@ namespace plimsoll {
 
 // Graph convolutions that sum over neighbours (ops/aggregate/aggregate.h), as PyG defines and names them. If
 // Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
-// the result [N, out]. A layer with its own edges in Batch::layers computes rows of its targets only.
+// the result [N, out]. A layer that has its own edges in Batch::layers computes only the rows of its targets.
 //
 // A node may also be computed in chunks of its edges (nn/neighbour_sum.h). sum_neighbours() reads a chunk:
 // the node is row 0 and the only target of the layer. finish() reads the row of the node, [1, in], and
 // returns [1, out].
 
 /// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters: lin.weight, bias.
-/// Needs an order without self-loops, because every node gets one. A degree is the sum of the edges' weights,
-/// with weight 1 for the self-loop.
+/// Needs an order without self-loops, because it adds one to every node. A degree is the sum of the edges'
+/// weights, with weight 1 for the self-loop.
 class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
@@ -33,9 +33,9 @@ class GCNConv {
   at::Tensor bias_;
 };
 
-/// PyG's SAGEConv with mean (Hamilton et al., NeurIPS 2017): W_l mean of neighbours + W_r x. Parameters
-/// lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours. With weights, the sum of
-/// weighted neighbours is divided by their number, as in PyG's GraphConv with mean.
+/// PyG's SAGEConv with mean aggregation (Hamilton et al., NeurIPS 2017): W_l mean of neighbours + W_r x.
+/// Parameters: lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours. With weights,
+/// the sum of weighted neighbours is divided by their number, as in PyG's GraphConv with mean aggregation.
 class SAGEConv {
  public:
   SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
@@ -49,7 +49,7 @@ class SAGEConv {
 };
 
 /// PyG's GINConv with eps 0 (Xu et al., ICLR 2019): an MLP of two layers over x + sum of neighbours.
-/// Parameters nn.0.weight, nn.0.bias, nn.2.weight, nn.2.bias. Stored self-loops count as neighbours.
+/// Parameters: nn.0.weight, nn.0.bias, nn.2.weight, nn.2.bias. Stored self-loops count as neighbours.
 class GINConv {
  public:
   GINConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);

@@ -6,15 +6,15 @@
 
 namespace plimsoll {
 
-/// A convolution's sum over a part of one node's edges. A node with more edges than fit into one block is
+/// A convolution's sum over part of one node's edges. A node with more edges than fit into one block is
 /// computed in chunks: the sums of its chunks are added in their order, and the convolution is finished with
-/// the node's own row. Sums are f64, undefined if there are no edges.
+/// the node's own row. Sums are f64, and undefined if there are no edges.
 ///
-/// Attention takes a softmax over all edges, whose maximum is known only at the end. Its sums are relative to
-/// the maximum so far, and add() scales them to the common one (Milakov and Gimelshein, "Online normalizer
-/// calculation for softmax", 2018).
+/// Attention computes a softmax over all edges, whose maximum is known only at the end. Its sums are relative
+/// to the maximum so far, and add() rescales them to the common one (Milakov and Gimelshein, "Online
+/// normalizer calculation for softmax", 2018).
 struct NeighbourSum {
-  at::Tensor sum = {};        ///< [1, F]; attention has [heads, channels].
+  at::Tensor sum = {};        ///< [1, F]; for attention [heads, channels].
   at::Tensor highest = {};    ///< [heads, 1], the highest score of an edge; attention only.
   at::Tensor weight = {};     ///< [heads, 1], the sum of exp(score - highest); attention only.
   at::Tensor edge_attr = {};  ///< [1, K], the sum of the edges' features; attention only.

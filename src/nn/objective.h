@@ -9,8 +9,8 @@ namespace plimsoll {
 /// The function that training minimises: a model and its loss, on one block at a time. The loss of a batch is
 /// the mean over its items (nn/batch.h).
 ///
-/// Thread-safe: several threads work on blocks at once. An objective must not change a parameter's identity
-/// or keep a tensor of a block.
+/// Thread-safe, because several threads work on blocks at once. An objective must not replace a parameter's
+/// tensor or keep a tensor of a block.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -20,7 +20,7 @@ class Objective {
   virtual CollateOptions collate_options() const = 0;
 
   /// Adds to a block, as it was read, the inputs of forward() and losses() that collate() does not make, such
-  /// as the teacher's outputs. Called once, before them.
+  /// as the teacher's outputs. Called once, before forward() and losses().
   virtual void prepare(Batch& /*batch*/) const {}
 
   /// Number of outputs of the model for one item.

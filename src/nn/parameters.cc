@@ -47,7 +47,7 @@ void require_possible(const std::string& name, const std::vector<int64_t>& shape
   for (const int64_t size : shape) numbers *= static_cast<double>(size);
   if (numbers + static_cast<double>(before) > kMaxNumbers)
     throw UsageError(fmt::format(
-        "parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected 2^40 at most; "
+        "parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected at most 2^40; "
         "lower hidden widths, heads or layers",
         name, fmt::join(shape, ", "), numbers + static_cast<double>(before)));
 }

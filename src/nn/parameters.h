@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-/// The initial values of a parameter. Numbers come from Philox, keyed by the seed and the parameter's place
-/// in its list. The bounds are those of PyTorch and PyG for the layers that use them.
+/// The initial values of a parameter. Random numbers come from Philox, keyed by the seed and the parameter's
+/// place in its list. The bounds are those that PyTorch and PyG use for the same layers.
 struct Init {
   enum class Kind { zeros, constant, normal, uniform };
   Kind kind = Kind::zeros;
-  double bound = 0;  ///< Bound of uniform numbers in [-bound, bound], standard deviation of normal ones, or
-                     ///< the constant.
+  double bound = 0;  ///< For uniform numbers the bound of [-bound, bound], for normal ones the standard
+                     ///< deviation; otherwise the constant.
 
   static Init zeros() { return {}; }
   static Init constant(double value) { return {Kind::constant, value}; }
@@ -27,7 +27,7 @@ struct Init {
 };
 
 /// While it lives, parameters and buffers that this thread makes are tensors without data (torch's meta
-/// device). They take no memory, and a model of them can be run to find shapes. Cannot be nested.
+/// device). They need no memory, and a model of them can be run to find shapes. Cannot be nested.
 class MetaParameters {
  public:
   MetaParameters();
@@ -36,8 +36,9 @@ class MetaParameters {
   MetaParameters& operator=(const MetaParameters&) = delete;
 };
 
-/// While it lives, parameters and buffers that this thread makes are those that `values` returns. Their
-/// memory is borrowed, read only, and must outlive them. They need no gradients. Cannot be nested.
+/// While it lives, the parameters and buffers that this thread makes are the tensors that `values` returns.
+/// Their memory is borrowed, is not written to, and must outlive them. They need no gradients. Cannot be
+/// nested.
 class GivenValues {
  public:
   /// Returns the f32 tensor of a name and shape.
@@ -60,8 +61,8 @@ class ParameterList {
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
-  /// Adds a parameter of another owner, such as a torch::nn::Module's: f32, contiguous, requiring its
-  /// gradient. It is shared, not copied.
+  /// Adds a parameter that belongs to something else, such as a torch::nn::Module: f32, contiguous, requiring
+  /// its gradient. It is shared, not copied.
   void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }
   /// Adds a tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
   at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
@@ -74,7 +75,7 @@ class ParameterList {
   std::vector<at::Tensor> from(size_t first) const;
   /// Number of scalars in the parameters.
   int64_t count() const;
-  /// XXH3-128 of all values, buffers included, in order of names. It identifies the weights.
+  /// XXH3-128 of all values, buffers included, in the order of names. It identifies the weights.
   std::string hash() const;
 
  private:

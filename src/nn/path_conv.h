@@ -13,7 +13,7 @@ inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
 /// One interaction of SGMP (Zhang and Zhao, NeurIPS 2021): messages along paths of three edges
-/// (ops/path_message/path_message.h). Parameters are named as in its code, below the prefix: mlps_dist.{0, 1,
+/// (ops/path_message/path_message.h). After the prefix, parameters are named as in its code: mlps_dist.{0, 1,
 /// 2}.{0, 2}.* and combine.{0, 2, 4}.*.
 class PathConv {
  public:

@@ -5,11 +5,11 @@
 
 namespace plimsoll {
 
-/// A model's outputs for data without labels: logits and then embeddings of every graph, or of every node.
-/// Nothing is minimised: losses() is 0, or NaN if an output is not finite.
+/// A model's outputs for data without labels: for every graph, or every node, its logits followed by its
+/// embedding. Nothing is minimised: losses() is 0, or NaN if an output is not finite.
 class Predictions : public Objective {
  public:
-  /// `model` must outlive this. Without `embeddings`, outputs are logits only.
+  /// `model` must outlive this object. Without `embeddings`, outputs are logits only.
   Predictions(const GraphModel& model, bool embeddings);
 
   const ParameterList& parameters() const override { return model_.parameters(); }

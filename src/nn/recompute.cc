@@ -46,7 +46,8 @@ class BeginBackward : public torch::autograd::Function<BeginBackward> {
   }
 };
 
-// Keeps only x of what forward computes. It takes the parameters so that torch asks for their gradients.
+// Keeps only x of all tensors that forward uses. The parameters are arguments so that torch requests their
+// gradients.
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
   static at::Tensor forward(AutogradContext* context, const Layer& layer, const at::Tensor& x,
@@ -84,8 +85,8 @@ at::Tensor run_layer(const Layer& layer, const at::Tensor& x, const std::vector<
                      bool recompute) {
   if (recompute && c10::GradMode::is_enabled())
     return Recomputed::apply(layer, x, at::TensorList(parameters));
-  // The contributions of the layer's own uses of x to its gradient are added up at the alias, before the
-  // contributions of other layers are added. A recomputed layer sums in that order.
+  // The gradients from the layer's own uses of x are added at the alias, before those from other layers are
+  // added. A recomputed layer sums in that order.
   return layer(at::alias(x));
 }
 

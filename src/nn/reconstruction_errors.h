@@ -5,10 +5,10 @@
 
 namespace plimsoll {
 
-/// Measures how badly an autoencoder rebuilds graphs, from the means of codes. Items are graphs. The outputs
-/// of a graph are the means over its nodes of [squared error of features, cross-entropy of the ID, binary
-/// cross-entropy of the IDs pointed to], or zeros for a graph without nodes. The loss is KD-GAT's difficulty:
-/// error + 0.1 ID. Used for prediction only.
+/// Measures how badly an autoencoder reconstructs graphs, from the means of codes. Items are graphs. The
+/// outputs of a graph are the means over its nodes of [squared error of features, cross-entropy of the ID,
+/// binary cross-entropy of the IDs pointed to], or zeros for a graph without nodes. The loss is KD-GAT's
+/// difficulty: the error of features + 0.1 times that of the ID. Used for prediction only.
 class ReconstructionErrors : public Objective {
  public:
   /// `model` must outlive it.

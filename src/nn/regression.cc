@@ -18,7 +18,7 @@ at::Tensor Regression::forward(const Batch& batch, const DropoutKey& key) const 
 
 at::Tensor Regression::losses(const at::Tensor& values, const Batch& batch) const {
   const at::Tensor targets = of_items(batch.targets, batch);
-  // The model's own value takes the place of an unknown target, so that its error and gradient are 0.
+  // The model's own value replaces an unknown target, so that its error and gradient are 0.
   const at::Tensor expected = at::where(targets.isnan(), values.detach(), targets);
   return ((values - expected) / model_.target_units().scale).square().mean(1);
 }

@@ -5,11 +5,12 @@
 
 namespace plimsoll {
 
-/// Squared error of a model's values for graphs, or for the nodes that have targets, each target in units of
-/// its scale. The loss of an item is the mean over its targets. An unknown target (NaN) counts with error 0.
+/// Computes the squared error of a model's values for graphs, or for the nodes that have targets, each target
+/// in units of its scale. The loss of an item is the mean over its targets. An unknown target (NaN) counts
+/// with error 0.
 class Regression : public Objective {
  public:
-  /// `model` is a model of values. It must outlive this.
+  /// `model` is a model of values. It must outlive this object.
   explicit Regression(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

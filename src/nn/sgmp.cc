@@ -38,6 +38,7 @@ Sgmp::Sgmp(const SgmpOptions& options, uint64_t seed)
   weight2_ = parameters_.add("lin2.weight", {options.classes, h / 2}, Init::glorot(h / 2, options.classes));
   bias2_ = parameters_.add("lin2.bias", {options.classes}, Init::zeros());
   if (options.values) units_ = TargetUnits::of(parameters_, options.classes);
+  if (options.standardize) feature_units_ = FeatureUnits::of(parameters_, options.in_features);
 }
 
 CollateOptions Sgmp::collate_options() const {
@@ -60,7 +61,7 @@ PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tre
 
 at::Tensor Sgmp::inputs(const Batch& batch) const {
   const ModuleScope scope("embedding");
-  return embedding_second_.forward(at::relu(embedding_first_.forward(batch.x)));
+  return embedding_second_.forward(at::relu(embedding_first_.forward(feature_units_.standardized(batch.x))));
 }
 
 at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool training) const {
@@ -91,7 +92,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
   return head(segment_reduce(h, batch.graph_ptr, reduce_of(options_.readout)));
 }
 
-// apply_head() is linear, so that the mean of the trees' outputs is the output for their mean.
+// apply_head() is linear, so the mean of the trees' outputs is the output for their mean.
 at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0), key.training);
   if (key.training || options_.spanning_trees < 2) return sum;

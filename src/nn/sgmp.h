@@ -32,6 +32,7 @@ class Sgmp : public GraphModel {
   FeatureWidths features() const override { return {options_.in_features, {}}; }
   CollateOptions collate_options() const override;
   TargetUnits target_units() const override { return units_; }
+  FeatureUnits feature_units() const override { return feature_units_; }
   const SgmpOptions& options() const { return options_; }
 
  private:
@@ -47,10 +48,11 @@ class Sgmp : public GraphModel {
   Linear embedding_first_;
   Linear embedding_second_;
   std::vector<PathConv> interactions_;
-  std::vector<BatchNorm> norms_;  // One for each interaction, or none.
-  // The biases of lin1 and lin2 begin at 0.
+  std::vector<BatchNorm> norms_;  // One per interaction, or none.
+  // The biases of lin1 and lin2 are initially 0.
   at::Tensor weight1_, bias1_, weight2_, bias2_;
   TargetUnits units_;
+  FeatureUnits feature_units_;
 };
 
 }  // namespace plimsoll

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The units in which a model of values learns them, so that they have mean 0 and scale 1: f32 [targets],
-/// stored as buffers target.mean and target.scale. Undefined for a model of classes.
+/// The units in which a model learns values, so that they have mean 0 and scale 1: f32 [targets], stored as
+/// buffers target.mean and target.scale. Undefined for a model of classes.
 struct TargetUnits {
   at::Tensor mean;
   at::Tensor scale;

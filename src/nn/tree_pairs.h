@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The nodes with which pretraining on trees compares each node.
+/// The nodes that pretraining on trees compares with each node.
 struct TreePairs {
   at::Tensor parent;     ///< i64 [N]; the parent of a root is itself.
   at::Tensor other;      ///< i64 [N]: a node of the same graph that is neither a descendant nor an ancestor.
@@ -12,8 +12,8 @@ struct TreePairs {
 };
 
 /// Finds the pairs of a block of trees in which parents have lower numbers than their children. Each edge may
-/// be stored in one direction or both (sample/block/forest_source.h). `other` is drawn uniformly, by (seed,
-/// epoch, index of the graph, number of the node). Thread-safe.
+/// be stored in one direction or in both (sample/block/forest_source.h). `other` is drawn uniformly, keyed by
+/// (seed, epoch, index of the graph, number of the node). Thread-safe.
 TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 
 /// Returns f32 [N, bins]: for each node, the histogram of the distances to its children, e_m = sum over
@@ -23,12 +23,12 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 at::Tensor growth_of(const Batch& batch, int64_t bins, double range);
 
 /// Returns f32 [N, bins]: for each node, the accumulated histogram of the angles, 0 .. pi, by which the edges
-/// to its children turn away from the edge that leads to it. The angle is 0 if one of both edges has no
-/// length. A row is 0 for a node without children or without a parent.
+/// to its children turn away from the edge that leads to the node. The angle is 0 if one of the two edges has
+/// no length. A row is 0 for a node without children or without a parent.
 at::Tensor angles_of(const Batch& batch, int64_t bins);
 
 /// Returns f32 [N, bins]: for each node with a parent, the accumulated histogram of the distance to its
-/// parent. It is what growth_of() would return if children were as far away as the parent.
+/// parent. This is what growth_of() would return if children were as far away as the parent.
 at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range);
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMinSum = 1e-12;
 
-// Accumulates sizes, after dividing each row by its sum, to a histogram as growth_of() returns it.
+// Divides each row of sizes by its sum and accumulates it to a histogram, as growth_of() returns it.
 at::Tensor added_up(const at::Tensor& sizes) {
   return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kMinSum)).cumsum(1);
 }

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// GT-SSL, pretraining on trees in space without labels (arXiv 2408.08799, section 4). The loss of a node is
+/// GT-SSL: pretraining on trees in space without labels (arXiv 2408.08799, section 4). The loss of a node is
 /// the sum of
 ///
 /// - growth: the earth mover's distance between the histogram of distances to its children, growth_of(), and
@@ -23,8 +23,8 @@ namespace plimsoll {
 ///      squared  sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|^2)
 class TreePretraining : public Objective {
  public:
-  /// `model` is a model of nodes whose classes() are the bins of distances, then those of angles. It must
-  /// outlive this. `range` is the largest distance to children that histograms cover; it takes the place of
+  /// `model` is a model of nodes whose classes() are the bins of distances, followed by those of angles. It
+  /// must outlive this object. `range` is the largest distance to children that histograms cover; it replaces
   /// options.range. With `baseline` the last output of forward() is the growth loss of parent_edge_growth().
   TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range, bool baseline);
 
@@ -33,7 +33,7 @@ class TreePretraining : public Objective {
   void prepare(Batch& batch) const override;
   int64_t outputs() const override { return 2 + (options_.angle_bins > 0) + baseline_; }
   /// Returns f32 [N, outputs()]: growth and order, then angle if it is learned, then the baseline if it is
-  /// asked for.
+  /// requested.
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;
 

@@ -12,31 +12,32 @@
 namespace plimsoll {
 
 /// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016).
-/// It computes a code for each node, and rebuilds from it the node's features, its ID and the IDs that it
+/// It computes a code for each node, and reconstructs from it the node's features, its ID and the IDs that it
 /// points to.
 ///
-/// The encoder is a stack of GATConv, batch normalisation over the block, ReLU and dropout, over the ID's
-/// embedding next to the other features; the decoder mirrors it. Parameters: embedding.weight, encoder.I.*,
-/// encoder_norms.I.*, mu.*, logvar.*, decoder.I.*, decoder_norms.I.*, id_head.*, neighbours.{0, 1, 2}.*.
+/// The encoder reads an embedding of the ID concatenated with the other features. It is a stack of GATConv,
+/// batch normalisation over the block, ReLU and dropout; the decoder mirrors it. Parameters:
+/// embedding.weight, encoder.I.*, encoder_norms.I.*, mu.*, logvar.*, decoder.I.*, decoder_norms.I.*,
+/// id_head.*, neighbours.{0, 1, 2}.*.
 class GraphAutoencoderNeighborhood {
  public:
   /// Errors: UsageError for an option with an unknown value, and for `hidden` without a width.
   GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
 
-  /// The distribution of each node's code, f32 [N, latent], and the code z: drawn from it in training, else
-  /// its mean. logvar is the logarithm of the variance, within +-20.
+  /// The distribution of each node's code, f32 [N, latent], and the code z: drawn from it in training,
+  /// otherwise its mean. logvar is the logarithm of the variance, within +-20.
   struct Code {
     at::Tensor mu;
     at::Tensor logvar;
     at::Tensor z;
   };
   Code encode(const Batch& batch, const DropoutKey& key) const;
-  /// Returns the rebuilt node features without the ID, f32 [N, in_features - 1].
+  /// Returns the reconstructed node features without the ID, f32 [N, in_features - 1].
   at::Tensor decode(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
   /// Returns the cross-entropy of each node's own ID, f32 [N].
   at::Tensor id_losses(const at::Tensor& z, const Batch& batch) const;
-  /// Returns the binary cross-entropy of the IDs that each node points to, mean over all IDs, f32 [N]. Needs
-  /// CollateOptions::neighbour_ids.
+  /// Returns the binary cross-entropy of the IDs that each node points to, as the mean over all IDs, f32 [N].
+  /// Needs CollateOptions::neighbour_ids.
   at::Tensor neighbour_losses(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
 
   const ParameterList& parameters() const { return parameters_; }

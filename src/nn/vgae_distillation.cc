@@ -22,7 +22,7 @@ at::Tensor VgaeDistillation::forward(const Batch& batch, const DropoutKey& key) 
   require_teacher(batch, batch.nodes(), teacher_latent_ + student_.options().in_features - 1);
   const auto code = student_.encode(batch, key);
   const at::Tensor rebuilt = student_.decode(code.z, batch, key);
-  // The student learns from means to means, not from samples.
+  // The student learns the teacher's means from its own means, not from samples.
   const at::Tensor mu = projection_ ? projection_->forward(code.mu) : code.mu;
   const at::Tensor taught = at::stack({(mu - batch.teacher.narrow(1, 0, teacher_latent_)).square().mean(1),
                                        (rebuilt - batch.teacher.slice(1, teacher_latent_)).square().mean(1)},

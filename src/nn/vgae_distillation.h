@@ -4,15 +4,15 @@
 
 namespace plimsoll {
 
-/// Trains an autoencoder from data and from a teacher's Encodings, batch.teacher f32 [N, teacher_latent +
+/// Trains an autoencoder on data and on a teacher's Encodings, batch.teacher f32 [N, teacher_latent +
 /// in_features - 1] (nn/encodings.h). The loss of a node is alpha (0.5 MSE(P mu, teacher's mu) + 0.5
-/// MSE(rebuilt, teacher's rebuilt)) + (1 - alpha) times its loss in Reconstruction. P is the identity if both
-/// codes have one width, else a linear layer that trains with the student. Items are nodes; outputs are both
-/// MSE, then the parts of the loss. Errors: Failure if the teacher's outputs are missing or have another
-/// shape.
+/// MSE(reconstruction, teacher's reconstruction)) + (1 - alpha) times its loss in Reconstruction. P is the
+/// identity if both codes have the same width, otherwise a linear layer that is trained with the student.
+/// Items are nodes; outputs are the two MSEs, then the parts of the loss. Errors: Failure if the teacher's
+/// outputs are missing or have another shape.
 class VgaeDistillation : public Objective {
  public:
-  /// `student` must outlive this. P begins with numbers that follow from the student's seed.
+  /// `student` must outlive this object. The initial values of P are derived from the student's seed.
   VgaeDistillation(const GraphAutoencoderNeighborhood& student, int64_t teacher_latent, double alpha,
                    const ReconstructionWeights& weights = {});
 

@@ -28,18 +28,18 @@ constexpr size_t kAlignment = 64;
 
 // The header in front of each tensor's data. A tensor is a piece of a slab's range, or of the heap.
 struct alignas(kAlignment) Header {
-  SlabAllocation in_slab;  // Its data is null if the tensor is in the heap.
+  SlabAllocation in_slab;  // Its data is null if the tensor is on the heap.
   void* in_heap;           // The pointer that malloc returned.
-  int64_t bytes;           // Bytes in the heap, as entered in the ledger.
+  int64_t bytes;           // Bytes on the heap, as entered in the ledger.
   Tag tag;
-  bool mapped = false;  // True if in_heap comes from CachingAllocator.
+  bool mapped = false;  // Whether in_heap comes from CachingAllocator.
 };
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
   // The piece is aligned by hand, because glibc's aligned_alloc does not reuse its own freed pieces, so that
   // the heap grows.
-  const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
+  const int64_t entered = tensor_heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
   const bool mapped = entered >= CachingAllocator::kMin && CachingAllocator::keeping();
@@ -82,7 +82,7 @@ class MetaAllocator final : public c10::Allocator {
   static void release(void* number) { strike_out(place_of(number)); }
 };
 
-// Memory of the CPU that tests use as that of a device. Pieces are found by their data, because torch's
+// CPU memory that tests use as the memory of a device. Pieces are found by their data, because torch's
 // products in bfloat16 need DataPtr to keep the data's address.
 class CpuTensorsOnDevice {
  public:
@@ -95,7 +95,7 @@ class CpuTensorsOnDevice {
     count_ = std::ssize(pieces_);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
-  // Returns false if `data` is no such piece.
+  // Returns false if `data` is not such a piece.
   bool give(void* data) {
     if (count_ == 0) return false;
     MutexLock lock(mutex_);
@@ -160,8 +160,8 @@ class LedgerCpuAllocator final : public c10::Allocator {
       return;
     }
     if (header.mapped) return CachingAllocator::give(header.in_heap, header.bytes, header.tag);
-    std::free(header.in_heap);  // Free before the ledger entry goes: memory without an entry would pass for
-                                // another owner's.
+    std::free(header.in_heap);  // Freed before it is removed from the ledger: memory without an entry would
+                                // be counted as memory of other code.
     Ledger::process().give(header.tag, header.bytes);
   }
 
@@ -188,7 +188,7 @@ void set_refusal(void (*thrower)(const BudgetExceeded& refusal)) {
   refuse = thrower;
 }
 
-int64_t heap_bytes(int64_t bytes) {
+int64_t tensor_heap_bytes(int64_t bytes) {
   return bytes == 0 ? 0 : bytes + static_cast<int64_t>(sizeof(Header) + kAlignment);
 }
 

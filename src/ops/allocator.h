@@ -6,21 +6,21 @@
 
 namespace plimsoll {
 
-/// Makes torch take the memory of every CPU tensor, 64-byte aligned, out of the slab's range that the thread
-/// works in (RangeScope). The ledger has that range as a whole. Outside a range, and if the range is full,
-/// memory comes from the heap and is entered in the process's ledger under the tag of the thread's innermost
-/// TagScope (Tag::other without one). Tensors without data (the meta device) take nothing; in a TapeScope
-/// they are recorded. A tensor that would exceed the cap throws BudgetExceeded out of the operation that
-/// allocates it, forward or backward. Call this before the first tensor is made; it cannot be undone.
+/// Makes torch allocate every CPU tensor, 64-byte aligned, in the slab's range that the thread works in
+/// (RangeScope). The ledger contains that range as a whole. Outside a range, and if the range is full, memory
+/// comes from the heap and is entered in the process's ledger under the tag of the thread's innermost
+/// TagScope (Tag::other without one). Tensors without data (the meta device) need no memory; in a TapeScope
+/// they are recorded. If a tensor would exceed the cap, the operation that allocates it, forward or backward,
+/// throws BudgetExceeded. Call this before the first tensor is made; it cannot be undone.
 void install_ledger_allocator();
 
 /// Sets a function that is called when memory is refused, for callers of torch that need another exception
-/// than BudgetExceeded. `refuse` throws that exception, or returns, and BudgetExceeded is thrown. Not
+/// than BudgetExceeded. `refuse` throws that exception; if it returns, BudgetExceeded is thrown. Not
 /// thread-safe; call it before install_ledger_allocator().
 void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
 
 /// Bytes of the heap that a tensor of `bytes` bytes takes, as entered in the ledger.
-int64_t heap_bytes(int64_t bytes);
+int64_t tensor_heap_bytes(int64_t bytes);
 
 /// While it lives, tensors made by this thread are entered under `tag`.
 class TagScope {

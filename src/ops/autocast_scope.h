@@ -7,8 +7,8 @@
 namespace plimsoll {
 
 /// While it lives, this thread computes under torch.autocast for a kind of device: products in `dtype`, the
-/// rest by the rules of torch and of ops/autocast.h. Cast tensors are not cached, because a cached one would
-/// be a piece of one block's memory that another block uses. Can be nested.
+/// rest by the rules of torch and of ops/autocast.h. Cast tensors are not cached, because another block would
+/// use a cached tensor that is in the memory of this one. Can be nested.
 class AutocastScope {
  public:
   AutocastScope(c10::DeviceType device, at::ScalarType dtype)
@@ -28,7 +28,7 @@ class AutocastScope {
   AutocastScope(const AutocastScope&) = delete;
   AutocastScope& operator=(const AutocastScope&) = delete;
 
-  /// The dtype of this thread's products; absent if they are not cast.
+  /// The dtype of this thread's products; nullopt if they are not cast.
   static std::optional<at::ScalarType> dtype(c10::DeviceType device) {
     if (!at::autocast::is_autocast_available(device) || !at::autocast::is_autocast_enabled(device)) return {};
     return at::autocast::get_autocast_dtype(device);

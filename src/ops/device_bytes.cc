@@ -12,7 +12,7 @@ Attention<float> layer_of(const AttentionShape& shape) {
   Attention<float> layer;
   layer.order.sources = shape.sources;
   layer.order.targets = shape.targets;
-  // Maximum number of edges, since the host does not know how many a device's order keeps.
+  // Maximum number of edges, because the host does not know how many a device's order keeps.
   layer.order.edges = shape.edges;
   layer.heads = shape.heads;
   layer.channels = shape.channels;

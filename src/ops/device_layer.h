@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// While it lives, the device of a tensor is the thread's current device, and `stream` its current stream.
+/// While it lives, the device of a tensor is the thread's current device, and `stream` is its current stream.
 class CurrentDeviceScope {
  public:
   explicit CurrentDeviceScope(const at::Tensor& x) : guard_(x.device()) {
@@ -26,13 +26,13 @@ class CurrentDeviceScope {
   void* stream_ = nullptr;
 };
 
-/// Errors: UsageError if a device's kernels do not take x's dtype; bf16 is one of these.
+/// Throws UsageError if the kernels of a device do not support x's dtype, such as bf16.
 inline void require_device_dtype(const at::Tensor& x) {
   require(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble, "x f32 or f64 on a CUDA device",
           x);
 }
 
-/// Fills in all members but z and results, for an order on the device.
+/// Sets all members except z and results, for an order on the device.
 template <typename T>
 void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options) {
@@ -41,7 +41,7 @@ void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const At
       view_device_order(in.order.const_data_ptr<int32_t>(), sizes.sources, sizes.targets, sizes.edges);
 }
 
-/// Computes x weight^T + bias into `kept` if that has the rows, else into a new tensor.
+/// Computes x weight^T + bias into `kept` if that has the rows, otherwise into a new tensor.
 inline at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const at::Tensor& kept) {
   at::Tensor z = kept.defined() && kept.size(0) == x.size(0)

@@ -25,7 +25,7 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
   DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
   TapeRecorder* const recorder = current != nullptr ? current->recorder_ : nullptr;
   if (bytes == 0) {
-    // A tensor without bytes is a step of the plan that needs no place.
+    // A tensor of 0 bytes is a step of the plan that needs no place.
     if (range != nullptr) range->take_nothing();
     if (recorder != nullptr) recorder->take(0, 0, 0);
     return nullptr;
@@ -38,7 +38,7 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
 void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
   const MutexLock lock(mutex_);
   if (region_ == nullptr)
-    throw Failure("the memory of the GPU could not be taken again; start another process");
+    throw Failure("the memory of the GPU could not be allocated again; start another process");
   if ((stream != last_stream_ || freed_on_other_) && wait_) wait_();
   last_stream_ = stream;
   freed_on_other_ = false;

@@ -15,11 +15,11 @@ namespace plimsoll {
 /// (DeviceRangeScope). Thread-safe.
 class DeviceTensors {
  public:
-  /// `region` must outlive this, and this must outlive all tensors. No one else may use `region`.
+  /// `region` must outlive this object, which must outlive all tensors. Nothing else may use `region`.
   explicit DeviceTensors(DeviceRegion& region) : region_(&region) {}
 
-  /// Changes the region while there are no tensors: leave_region() comes before the end of the old one,
-  /// move_to() when the new one exists.
+  /// Changes the region while there are no tensors: call leave_region() before the old one is destroyed, and
+  /// move_to() once the new one exists.
   void leave_region() {
     const MutexLock lock(mutex_);
     region_ = nullptr;
@@ -29,10 +29,10 @@ class DeviceTensors {
     region_ = &region;
   }
 
-  /// Takes memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
+  /// Allocates memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
   /// DeviceRegionFull.
   void* take(int64_t bytes, const void* stream = nullptr);
-  /// Gives memory back. `stream` must be the one that it was taken for.
+  /// Frees memory. `stream` must be the one that it was allocated for.
   void give(void* data, int64_t bytes, const void* stream = nullptr) noexcept;
 
   /// A piece of the region that holds the ranges of blocks, one after the other.
@@ -51,15 +51,15 @@ class DeviceTensors {
     const Stretch stretch_;
   };
 
-  /// Work on a piece of the region may still run when the piece is given back. The next owner's work comes
-  /// after it if both use one stream. Before pieces go to another stream, `wait` is called to wait for all
-  /// work.
+  /// Work on a piece of the region may still be running when the piece is freed. If its next owner uses the
+  /// same stream, its work runs afterwards. Before a piece is given to another stream, `wait` is called to
+  /// wait for all work.
   void wait_between_streams(std::function<void()> wait) {
     const MutexLock lock(mutex_);
     wait_ = std::move(wait);
   }
-  /// Sets a function that is called when memory is refused. `refuse` throws another exception, or returns,
-  /// and DeviceRegionFull is thrown.
+  /// Sets a function that is called when memory is refused. `refuse` throws another exception; if it returns,
+  /// DeviceRegionFull is thrown.
   void set_refusal(void (*refuse)(const DeviceRegionFull& full)) {
     const MutexLock lock(mutex_);
     refuse_ = refuse;
@@ -70,7 +70,7 @@ class DeviceTensors {
     return region_->bytes();
   }
   int64_t in_use() const;
-  /// Maximum bytes in use since the last begin_peak(). begin_peak() returns the value before.
+  /// Returns the maximum bytes in use since the last begin_peak(). begin_peak() returns the value before.
   int64_t peak() const;
   int64_t begin_peak();
   /// Ends the interval of a begin_peak() that returned `outer`: the peak becomes the maximum of both.
@@ -85,18 +85,18 @@ class DeviceTensors {
   DeviceRegion* region_ PLIMSOLL_GUARDED_BY(mutex_);
   std::function<void()> wait_ PLIMSOLL_GUARDED_BY(mutex_);
   void (*refuse_)(const DeviceRegionFull&) PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
-  // The stream that the last piece was taken for.
+  // The stream for which memory was last allocated.
   const void* last_stream_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
-  // A piece of another stream was freed since then.
+  // Whether memory of another stream was freed since then.
   bool freed_on_other_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   int64_t peak_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::vector<Stretch> held_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// While it lives, tensors that this thread makes on a device are in `range`, or in the region if `range` is
-/// null, and `recorder`, if any, records them. With `cpu`, tensors that the thread makes on the CPU use that
-/// memory as well: tests of device code need this, on a device whose memory the host can use. If scopes are
-/// nested, the innermost counts.
+/// null, and are recorded by `recorder` if that is not null. With `cpu`, tensors that the thread makes on the
+/// CPU use that memory as well. Tests of device code need this, on a device whose memory the host can access.
+/// If scopes are nested, the innermost counts.
 class DeviceRangeScope : private WorkspaceListener {
  public:
   explicit DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder = nullptr,

@@ -16,7 +16,7 @@ thread_local std::optional<std::span<const OrderSizes>> scoped;
 thread_local MetaTensors::Where asked_by = MetaTensors::Where::cpu;
 thread_local std::set<std::string> lacking;
 
-// Maximum pieces of a workspace for each group, and for a thread and products.
+// Maximum number of pieces of a workspace, per group, and for a thread and products.
 constexpr int64_t kGroupPieces = 10;
 constexpr int64_t kMorePieces = 24;
 

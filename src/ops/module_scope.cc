@@ -22,7 +22,7 @@ struct ModuleNodes {
 // Inner modules first. Its capacity includes the modules that are open.
 thread_local std::vector<ModuleNodes> made_by;
 thread_local size_t open_modules = 0;
-// Modules interrupted by nodes that run within one another.
+// Modules interrupted by nodes that run inside one another.
 thread_local std::vector<const char*> interrupted;
 
 }  // namespace
@@ -64,7 +64,7 @@ NameModules::~NameModules() {
 }
 
 // A node that no module has made belongs to a layer that runs again, and is attributed to the module that
-// runs it.
+// runs the layer.
 void NameModules::enter_node(int64_t node) {
   interrupted.push_back(current_module());
   for (const ModuleNodes& nodes : made_by)

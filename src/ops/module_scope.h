@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// A module of a model that is at work on this thread. Memory allocated while it lives is recorded under its
+/// The module of a model that runs on this thread. Memory allocated while it lives is recorded under its
 /// name, and so is memory that the gradients of its operations allocate later. Scopes can be nested; the
 /// innermost counts. Has no effect without NameModules.
 class ModuleScope {
@@ -20,7 +20,7 @@ class ModuleScope {
   uint64_t first_node_ = 0;
 };
 
-/// While it lives, tapes that this thread records (memory/tape.h) name modules.
+/// While it lives, tapes that this thread records (memory/tape.h) contain the names of modules.
 class NameModules {
  public:
   NameModules();
@@ -33,7 +33,7 @@ class NameModules {
   static void leave_node();
 };
 
-/// Returns a copy of `name` that lives as long as the program. There is one copy for each name.
+/// Returns a copy of `name` that lives as long as the program. There is one copy per name.
 const char* interned(const std::string& name);
 
 }  // namespace plimsoll

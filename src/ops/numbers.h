@@ -31,7 +31,7 @@ void with_numbers(at::ScalarType dtype, const Work& work) {
   }
 }
 
-/// The dtype of sums over numbers stored as `dtype`, and the options of a tensor of sums over x.
+/// Return the dtype of sums over numbers stored as `dtype`, and the options of a tensor of sums over x.
 inline at::ScalarType sum_type(at::ScalarType dtype) {
   return dtype == at::kBFloat16 ? at::kFloat : dtype;
 }
@@ -39,7 +39,7 @@ inline at::TensorOptions sums_like(const at::Tensor& x) {
   return x.options().dtype(sum_type(x.scalar_type()));
 }
 
-/// The numbers of a tensor; null if it is undefined or empty.
+/// Returns the numbers of a tensor; null if it is undefined or empty.
 template <typename T>
 const T* read(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.numel() == 0) return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions shared by the files that make operators of torch out of functions of tensors.
+// Functions shared by the files that turn functions of tensors into operators of torch.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
@@ -60,7 +60,8 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   }
 };
 
-/// Makes gradients, which depend on `inputs`, fail with a clear message when they are differentiated again.
+/// Makes a second differentiation, of these gradients with respect to the `inputs` they depend on, fail with
+/// a clear message.
 template <typename Gradients>
 void refuse_second_derivatives(Gradients& gradients, const torch::autograd::variable_list& inputs) {
   const auto differentiable = [](const at::Tensor& input) {

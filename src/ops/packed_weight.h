@@ -15,10 +15,10 @@
 
 namespace plimsoll {
 
-/// Number of rows that are multiplied at once.
+/// Maximum number of rows that are multiplied at once.
 inline constexpr int64_t kRowsAtOnce = 96;
 
-/// A weight as product.h takes it.
+/// A weight in the format of product.h.
 template <typename T>
 struct PackedWeight {
   at::Tensor buffer;

@@ -12,9 +12,9 @@ extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace plimsoll {
 
-// MKL has its own threads; oneDNN, which multiplies bf16, takes OpenMP's. Torch sets a new thread's number of
-// threads when the thread first asks for it. It is asked here, or the destructor would restore OpenMP's
-// initial number.
+// MKL has its own threads; oneDNN, which multiplies bf16, uses those of OpenMP. Torch sets the number of
+// threads of a new thread when the thread first asks for it. It is asked here, because otherwise the
+// destructor would restore OpenMP's initial number.
 OneProductThread::OneProductThread() : openmp_before_(at::get_num_threads()) {
   if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);
   omp_set_num_threads(1);

@@ -8,10 +8,10 @@
 
 namespace plimsoll {
 
-/// Rows of a large product that one thread takes at a time.
+/// Maximum rows of a large product that one thread multiplies at a time.
 inline constexpr int64_t kProductRows = 1024;
 
-/// While it lives, matrix products of the calling thread take one thread. Torch lets its BLAS use all threads
+/// While it lives, matrix products of the calling thread use one thread. Torch lets its BLAS use all threads
 /// even if one of several threads calls it, and then the bits of a product depend on the number of threads.
 class OneProductThread {
  public:
@@ -35,14 +35,14 @@ void over_ranges(int64_t count, const Work& work) {
   });
 }
 
-/// Compute out = a b + c, and out = a^T b, in parts that depend only on the rows of a: the bits are the same
-/// for any number of threads. c is one row, or has out's shape (and may be out itself), or is undefined. Rows
-/// of a are rounded to b's dtype. multiply_transposed() sums in a's dtype, and rounds the sum to out's. Its
-/// buffer is transposed_buffers().
+/// Compute out = a b + c, and out = a^T b, in parts that depend only on the number of rows of a: the bits are
+/// the same for any number of threads. c is one row, or has out's shape (and may be out itself), or is
+/// undefined. Rows of a are rounded to b's dtype. multiply_transposed() sums in a's dtype, and rounds the sum
+/// to out's dtype. Its buffer is the result of transposed_buffers().
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
 void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& buffer,
                          const at::Tensor& out);
-/// Allocates the sums of all parts of a^T b but the first. transposed_groups() is the number of parts.
+/// Allocates the sums of all parts of a^T b except the first. transposed_groups() is the number of parts.
 std::vector<at::Tensor> transposed_buffers(const at::Tensor& a, const at::Tensor& b);
 int64_t transposed_groups(int64_t rows);
 

@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// A key that threads set, which is dispatched before all other keys. Torch registers nothing for it.
+// A key that threads set, and that is dispatched before all other keys. Torch registers nothing for it.
 constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 constexpr std::string_view kGeneratorArgument = "generator";

@@ -6,13 +6,13 @@
 
 namespace plimsoll {
 
-/// While it lives, random numbers that torch draws in this thread come from a generator of its own, so that
-/// threads that run at once draw the same numbers each time: bernoulli_, rand, randint and every other
-/// operator that takes a generator and is given none. Dropout of f32 is ops/dropout/dropout.h, which keeps no
-/// mask.
+/// While it lives, random numbers that torch draws in this thread come from a separate generator, so that
+/// threads that run at the same time draw the same numbers each time: bernoulli_, rand, randint and every
+/// other operator that accepts a generator and is given none. Dropout of f32 uses ops/dropout/dropout.h,
+/// which keeps no mask.
 ///
-/// Code that asks for torch's default generator by name is not affected: torch.get_rng_state, and operators
-/// of others without an argument for a generator. Must be made and ended by the same thread. Can be nested.
+/// Code that names torch's default generator is not affected: torch.get_rng_state, and third-party operators
+/// without an argument for a generator. Must be made and destroyed by the same thread. Can be nested.
 class ThreadRandom {
  public:
   explicit ThreadRandom(uint64_t seed);

@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 // The functions of torch/csrc/cuda/CUDAPluggableAllocator.h, whose header needs CUDA's own. Their mangled
-// names contain the types, so that a function of other types is not found.
+// names contain the types, so a function with other types is not found.
 using Take = std::function<void*(size_t, int, CUstream_st*)>;
 using Give = std::function<void(void*, size_t, int, CUstream_st*)>;
 using Allocator = std::shared_ptr<void>;
@@ -58,13 +58,14 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
       [tensors](void* data, size_t bytes, int, CUstream_st* stream) {
         tensors->give(data, static_cast<int64_t>(bytes), stream);
       }));
-  // CUBLAS_WORKSPACE_CONFIG is left alone. Torch gives each handle and stream of cuBLAS its own workspace, so
-  // that results repeat to the bit, and it would parse a changed variable again in each product.
+  // CUBLAS_WORKSPACE_CONFIG is not changed. Torch gives each handle and stream of cuBLAS a separate
+  // workspace, so that results repeat to the bit, and it would parse a changed variable again in each
+  // product.
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
-  // Lanes share parameters, which have one such stream each.
+  // Lanes share parameters, each of which has one such stream.
   torch.setWarnOnAccumulateGradStreamMismatch(false);
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }

@@ -10,16 +10,16 @@
 
 namespace plimsoll {
 
-/// Batches that one reader of rows knows before they are due, in order, so that their rows can be read in
+/// A queue of batches that a reader of rows knows before it needs them, so that their rows can be read in
 /// advance. `Batch` has rows(), all different, and bytes(); both are constant. Only read() may be called
 /// while another call runs.
 template <typename Batch>
 class BatchesAhead {
  public:
   struct Options {
-    /// Approximate maximum of the bytes of batches that are not yet due, without their rows.
+    /// Approximate maximum bytes of the queued batches, without their rows.
     int64_t bytes = 0;
-    int64_t batches = 0;  ///< Maximum number of these batches.
+    int64_t batches = 0;  ///< Maximum number of queued batches.
   };
   struct KnownBatch {
     Batch batch;
@@ -41,9 +41,9 @@ class BatchesAhead {
     bytes_ += batch.bytes();
     queue_.push_back({std::move(batch)});
   }
-  /// Adds batches from next(), which returns the batch after back() or none, while there is space for the
+  /// Adds batches from next(), which returns the batch after back() or nothing, while there is space for the
   /// batch and for the rows of earlier ones. Adds only a few per call, so that the first batches due do not
-  /// wait for many others. Errors of next() are ignored; the caller meets them again when it asks for that
+  /// wait for many others. Errors of next() are ignored; the caller gets them again when it requests that
   /// batch itself.
   template <typename Next>
   void extend(const Next& next) {
@@ -60,14 +60,14 @@ class BatchesAhead {
   /// Sets the maximum number of batches.
   void limit(int64_t batches) { options_.batches = batches; }
 
-  /// Removes and returns the first batch. If it is planned, read() or drop() has to follow.
+  /// Removes and returns the first batch. If it is planned, read() or drop() must follow.
   KnownBatch pop() {
     KnownBatch first = std::move(queue_.front());
     queue_.pop_front();
     bytes_ -= first.batch.bytes();
     return first;
   }
-  /// Reads f32 [rows, F] of a batch that pop() returned, which is then no longer planned, also after an
+  /// Reads f32 [rows, F] of a batch that pop() returned. The batch is then no longer planned, even after an
   /// error. Any number of threads may call it. Errors: those of ScannedRows::read().
   void read(const KnownBatch& known, float* out) {
     if (known.planned)
@@ -86,7 +86,7 @@ class BatchesAhead {
  private:
   static constexpr int kMoreAtOnce = 4;
 
-  // Plans the rows of all batches as far as space permits. Returns whether all are planned.
+  // Plans the rows of all batches as far as there is space. Returns whether all are planned.
   bool plan() {
     if (rows_ == nullptr) return false;
     for (KnownBatch& known : queue_) {

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// A batch of one giant graph wants a row of each few kilobytes. Longer reads then take less time, although
+// A batch of one giant graph needs about one row per few kilobytes. Longer reads are then faster, although
 // they read more bytes.
 constexpr int64_t kLongestDirectGap = 8 * 1024;
 constexpr int64_t kLongestDirectRead = 32 * 1024;

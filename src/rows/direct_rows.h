@@ -18,7 +18,7 @@ class DirectRows {
   explicit DirectRows(const FeatureFile& file);
 
   int64_t width() const { return file_.width; }
-  /// Calls of read() for up to `rows` rows allocate no more memory (Tag::cache).
+  /// Reserves memory (Tag::cache), so that calls of read() for up to `rows` rows allocate nothing.
   void reserve(int64_t rows) {
     const MutexLock lock(mutex_);
     wanted_.reserve(static_cast<size_t>(rows));

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-// Shares of the memory, and bounds of buffers that exist several times; measured in bench/results/giant.md.
+// Shares of the memory, and bounds of buffers of which several exist; measured in bench/results/giant.md.
 constexpr int64_t kPackShare = 24;
 constexpr int64_t kMaxPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;
@@ -46,7 +46,7 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
   sizes.pack = aligned(std::max({max_rows * layout.row_bytes, std::min(bytes / kPackShare, kMaxPack),
                                  sizes.round / buffers * kMinBuffer}));
   if (max_note > 0) sizes.notes = aligned(std::max(max_note, sizes.pack / kNotesShare));
-  // Packs are closed before they are full, so a round has some more.
+  // Packs are closed before they are full, so a round has some more packs.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
   sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMaxBuffer));
   sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMaxPiece) / layout.row_bytes;
@@ -110,9 +110,8 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
   int64_t more = std::ssize(missed_);
   const auto notes = static_cast<int64_t>(note.size());
   if (more * row_bytes_ > sizes_.pack || notes > sizes_.notes)
-    throw Failure(
-        fmt::format("a batch of {} rows and {} bytes is packed, longer than the longest that was told",
-                    rows.size(), notes));
+    throw Failure(fmt::format("a batch of {} rows and {} bytes is larger than the announced maximum",
+                              rows.size(), notes));
   const auto open_notes = [&] { return open_.note_ends.empty() ? 0 : open_.note_ends.back(); };
   if ((open_rows_ + more) * row_bytes_ > sizes_.pack || open_notes() + notes > sizes_.notes) {
     close_pack();
@@ -166,7 +165,7 @@ bool PackRound::write(const std::stop_token& stop) {
   add_kept_rows();
   wanted_.number();
   for (size_t p = 0; p < made_.size(); ++p) {
-    in_buffer_[p] = 0;  // This overwrites what a cancelled round left there.
+    in_buffer_[p] = 0;  // This overwrites the data that a cancelled round left there.
     written_to_[p] = made_[p].rows_at;
     handed_out_[p] = made_[p].first_row;
   }

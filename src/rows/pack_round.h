@@ -17,8 +17,8 @@
 
 namespace plimsoll {
 
-/// Data that a few consecutive batches need, stored in a scratch file: their notes, and their rows, each once
-/// and in ascending order, without the rows that are kept in memory.
+/// Data of a few consecutive batches in a scratch file: their notes, and the rows they need. Each row is
+/// stored once, in ascending order, except for rows that are kept in memory.
 struct Pack {
   int64_t first_batch = 0;
   Vector<int64_t, Tag::cache> note_ends = {};  ///< End of each batch's note, relative to notes_at.
@@ -36,8 +36,8 @@ struct Pack {
 /// Rows of the packs of a round, one pack after the other. A file has less than 2^32 rows.
 using PackedRows = Vector<uint32_t, Tag::cache>;
 
-/// Sizes of packs and buffers. Unless stated otherwise they are bytes, and multiples of the alignment of the
-/// scratch file.
+/// Sizes of packs and buffers. Unless stated otherwise they are in bytes, and multiples of the alignment of
+/// the scratch file.
 struct PackSizes {
   int64_t round = 0;   ///< Scratch file bytes per round.
   int64_t pack = 0;    ///< Bytes for the rows of a pack.
@@ -47,14 +47,14 @@ struct PackSizes {
   int64_t piece = 0;   ///< Number of rows read at a time.
   int64_t reader = 0;  ///< Buffers of the reader.
 
-  /// Returns the sizes for packs with `bytes` of memory, for batches of at most `max_rows` rows and
-  /// `max_note` bytes per note.
+  /// Returns the sizes for packs that need `bytes` of memory, for batches of at most `max_rows` rows and
+  /// notes of at most `max_note` bytes.
   static PackSizes of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t max_rows,
                       int64_t max_note);
   static int64_t aligned(int64_t bytes) {
     return (bytes + ScratchFile::kAlignment - 1) / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
-  /// Memory (Tag::cache) of a PackRound.
+  /// Memory (Tag::cache) that a PackRound needs.
   int64_t memory_bytes(const RowLayout& layout) const;
 };
 
@@ -66,16 +66,16 @@ class PackRound {
   PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
             PinnedRows& kept, ScratchFile& scratch);
 
-  /// Starts a round in `offset` .. offset + bytes of the scratch file; `bytes` is at most sizes.round. The
-  /// rows of its packs go to `rows`, which has capacity for them. Waits for pending writes of a cancelled
-  /// round. Errors: those of the scratch file.
+  /// Starts a round in the bytes offset .. offset + bytes of the scratch file; `bytes` is at most
+  /// sizes.round. The rows of its packs are stored in `rows`, which must have capacity for them. Waits for
+  /// pending writes of a cancelled round. Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
-  /// Maximum number of batches in a full-size round. It is bounded because a reader of the first batch
-  /// waits for the last.
+  /// Maximum number of batches in a full-size round. It is bounded because the reader of the first batch has
+  /// to wait until the last one is added.
   static constexpr int64_t kMaxBatches = 2048;
-  /// Adds a batch: its rows, all different, and a note, which is returned together with them. Returns false,
-  /// with nothing changed, if the round is full. Errors: those of the scratch file; Failure for a batch that
-  /// is too long.
+  /// Adds a batch: its rows, all different, and a note, which is returned together with the rows. Returns
+  /// false, with nothing changed, if the round is full. Errors: those of the scratch file; Failure for a
+  /// batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
   /// Writes the round; the first call also reads the kept rows. Returns false if it was stopped. Errors:
   /// those of RowReader::read() and of the scratch file.
@@ -102,7 +102,7 @@ class PackRound {
   int64_t row_bytes_;
   PackSizes sizes_;
   PinnedRows& kept_;
-  int64_t next_kept_;  // First kept row that has not been read; RowSet::kNone after the last.
+  int64_t next_kept_;  // First kept row that has not been read; RowSet::kNone if all have been.
   ReadAhead piece_;
   ReadAhead next_piece_;
   WriteBehind writes_;

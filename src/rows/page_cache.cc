@@ -19,7 +19,7 @@ constexpr int64_t kMaxPlaces = 64 * 1024;  // Maximum places looked up before mi
 constexpr int64_t kMaxMissed = 16 * 1024;  // Maximum pages read together.
 constexpr int64_t kMinBufferBytes = 4096;
 constexpr int64_t kMaxBufferBytes = 1024 * 1024;
-// A call wants pages from all over the file, many of them close together, and a read costs more than the
+// A call needs pages from all over the file, many of them close together, and a read costs more than the
 // bytes between two pages. Measured: bench/results/sampling.md.
 constexpr int64_t kLongestRead = 32 * 1024;
 constexpr int64_t kLongestSkip = 8 * 1024;
@@ -47,12 +47,12 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   const int64_t bytes = layout.count * layout.number_bytes;
   const int64_t pages = (bytes + page_bytes - 1) / page_bytes;
   if (pages > std::numeric_limits<int32_t>::max())
-    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected no more than 2^31 - 1, take larger ones",
+    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected at most 2^31 - 1; use larger ones",
                                  path.string(), pages, page_bytes));
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
-// Small columns get small buffers: larger ones would take more memory than the pages they save.
+// Small columns get small buffers: larger ones would need more memory than the pages they save.
 int64_t share_of(const NumberLayout& layout, int64_t share, int64_t min, int64_t max) {
   return std::clamp(layout.count * layout.number_bytes / share, min, max);
 }
@@ -94,7 +94,7 @@ PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layo
 void PageCache::resize(int64_t bytes) {
   const MutexLock lock(mutex_);
   if (bytes < min_bytes())
-    throw UsageError(fmt::format("a cache of {} bytes has no room for a page of {}; expected {} or more",
+    throw UsageError(fmt::format("a cache of {} bytes has no space for a page of {}; expected {} or more",
                                  bytes, page_bytes_, min_bytes()));
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;

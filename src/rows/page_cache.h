@@ -34,10 +34,10 @@ struct PageCounters {
   PageCounters& operator+=(const PageCounters& more);
 };
 
-/// Random access to single numbers of a file, with as many pages in memory as a budget allows. A number in
-/// memory costs a lookup in a table of all pages (5 bytes per page) and no system call. Missed pages are read
-/// together, each once per call. The most used pages stay (PageUses). If all pages fit, the first call reads
-/// the whole file, and access is as fast as memory from then on.
+/// Random access to single numbers of a file, with as many pages in memory as a budget allows. Accessing a
+/// number in memory costs a lookup in a table of all pages (5 bytes per page) and no system call. Missed
+/// pages are read together, each once per call. The most used pages stay (PageUses). If all pages fit, the
+/// first call reads the whole file, and later access is as fast as memory.
 ///
 /// Any number of threads may call it at once; they take turns. The budget does not change the numbers.
 class PageCache {
@@ -45,12 +45,12 @@ class PageCache {
   static constexpr int64_t kPageBytes = 4096;
 
   struct Options {
-    std::optional<ReadMethod> way;    ///< Without a value choose_method() decides.
+    std::optional<ReadMethod> way;    ///< Unset: choose_method() decides.
     int64_t page_bytes = kPageBytes;  ///< A power of two and a multiple of number_bytes.
   };
 
-  /// Holds no page before resize(), but takes bytes_for(0) of Tag::cache. Errors: those of RowReader;
-  /// UsageError if page_bytes is invalid.
+  /// Opens the file. The cache holds no page before resize(), but allocates bytes_for(0) of Tag::cache.
+  /// Errors: those of RowReader; UsageError if page_bytes is invalid.
   PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options);
 
   /// Total memory of a cache that holds `pages` pages.
@@ -63,22 +63,22 @@ class PageCache {
   /// Drops all pages. From now on the cache holds as many pages as fit into `bytes`. Errors: UsageError for
   /// less than min_bytes(); BudgetExceeded (Tag::cache), after which it holds nothing.
   void resize(int64_t bytes);
-  /// Reads the pages first .. first+count-1 in long reads and keeps them until a page that is used more needs
-  /// the space. Called after resize(); pages beyond the space are left out. Errors: those of
-  /// RowReader::read(), Interrupted.
+  /// Reads the pages first .. first+count-1 in long reads. They stay until a page that is used more needs the
+  /// space. Call it after resize(); pages that do not fit are left out. Errors: those of RowReader::read(),
+  /// Interrupted.
   void hold(int64_t first, int64_t count);
 
-  /// Calls use(i, p) for each places[i], where p points to the number at that place and to those after it on
-  /// its page. The order is unspecified, and several threads may call `use` at once; p is valid during the
-  /// call only. `use` must not throw. Errors: those of RowReader::read(). After an error some places were not
-  /// used, but the cache can still be read.
+  /// Calls use(i, p) for each places[i], where p points to the number at that place; the numbers after it on
+  /// the same page follow. The order is unspecified, and several threads may call `use` at once; p is valid
+  /// during the call only. `use` must not throw. Errors: those of RowReader::read(). After an error some
+  /// places were not used, but the cache can still be read.
   template <typename T, typename Use>
   void read(std::span<const int64_t> places, const Use& use);
 
   PageCounters counters() const;
 
  private:
-  // Marks an absent page in slot_of_; lower values v mean missed_[-2 - v].
+  // Marks an absent page in slot_of_. A value v below it refers to missed_[-2 - v].
   static constexpr int32_t kNone = -1;
   static constexpr int32_t kTaken = -2;  // Marks a slot in page_of_ whose page is being read.
   static constexpr size_t kAhead = 16;   // Distance of the prefetch, in numbers.
@@ -145,7 +145,7 @@ void PageCache::read(std::span<const int64_t> places, const Use& use) {
 // was full.
 template <typename T, typename Use>
 size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
-  // Local copies, as the compiler must assume that `use` writes to the members.
+  // Local copies, because the compiler must assume that `use` writes to the members.
   const int32_t* const slot_of = slot_of_.data();
   const T* const data = reinterpret_cast<const T*>(data_.data());
   const auto begin = reinterpret_cast<uintptr_t>(data);
@@ -157,14 +157,14 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   for (; i < places.size(); ++i) {
     if (i + kAhead < places.size()) {
       const int64_t soon = places[i + kAhead];
-      // Computed as an integer, as a missed page gives no valid address.
+      // Computed as an integer, because for a missed page it is not a valid address.
       const int64_t ahead = slot_of[soon >> shift] * (within + 1) + (soon & within);
       __builtin_prefetch(
           reinterpret_cast<const void*>(begin + static_cast<uintptr_t>(ahead) * sizeof(T)));  // NOLINT
     }
     const int64_t page = places[i] >> shift;
     const int32_t slot = slot_of[page];
-    // Neighbour lists are read in a row: a list counts once.
+    // Neighbour lists are read in a row, so a list counts as one use.
     if (page != last_page) uses_.add(static_cast<int32_t>(page));
     last_page = page;
     if (slot >= 0) [[likely]]

@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-/// Rows of a file that stay in memory: those used most. Thread-safe for reading once all rows are put.
+/// The most used rows of a file, which stay in memory. Thread-safe for reading once put() has stored all
+/// rows.
 class PinnedRows {
  public:
   static int64_t bytes_for(const RowLayout& layout, int64_t rows) {

@@ -10,11 +10,11 @@
 
 namespace plimsoll {
 
-/// A thread that reads rows of one batch while its owner works on another. One thread calls begin() and
-/// wait(). Between these calls only this object may use the reader.
+/// A thread that reads rows of the next batch while its owner works on another one. One thread calls begin()
+/// and wait(). Between these calls only this object may use the reader.
 class ReadAhead {
  public:
-  /// Has capacity for `rows` rows (Tag::cache); with 0 no thread is started. Errors: BudgetExceeded,
+  /// Has capacity for `rows` rows (Tag::cache); if that is 0, no thread is started. Errors: BudgetExceeded,
   /// ThreadRefused.
   ReadAhead(RowReader& reader, int64_t rows);
   ~ReadAhead();
@@ -27,7 +27,7 @@ class ReadAhead {
   bool full() const { return static_cast<int64_t>(index_.size()) == room_; }
   /// Starts to read the added rows.
   void begin();
-  /// Returns when nothing is being read. Errors: those of RowReader::read(), once.
+  /// Waits until nothing is being read. Errors: those of RowReader::read(), once.
   void wait();
 
   /// Rows that were read and not cleared, in the order of add().

@@ -11,8 +11,8 @@
 namespace plimsoll {
 
 /// A set of rows 0 .. rows-1 of a file that also knows the rank of each row among its members (a bit vector
-/// with ranks: Jacobson, "Space-efficient static trees and graphs", FOCS 1989). Takes a quarter of a byte
-/// (Tag::cache) for each row of the file. Not thread-safe while it changes.
+/// with ranks: Jacobson, "Space-efficient static trees and graphs", FOCS 1989). Needs a quarter of a byte
+/// (Tag::cache) per row of the file. Not thread-safe while it changes.
 class RowSet {
  public:
   static constexpr int64_t kNone = -1;
@@ -45,8 +45,8 @@ class RowSet {
       for (uint64_t bits = std::exchange(words_[at].bits, 0); bits != 0; bits &= bits - 1)
         use(static_cast<int64_t>(at) * kBits + std::countr_zero(bits));
   }
-  /// Returns the number of rows of the set before this one, or kNone if the row is not in the set. Valid
-  /// after number().
+  /// Returns the number of rows in the set that are lower than `row`, or kNone if `row` is not in the set.
+  /// Call number() first.
   int64_t index(int64_t row) const {
     const Word& entry = word(row);
     const uint64_t bit = uint64_t{1} << (row % kBits);

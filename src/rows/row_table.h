@@ -16,7 +16,7 @@ class RowTable {
   /// Bytes of a table made for `rows` rows.
   static int64_t bytes_for(int64_t rows) { return buckets_for(rows) * static_cast<int64_t>(sizeof(Bucket)); }
 
-  /// Allocates nothing more until it holds more than `rows` rows.
+  /// Makes space for `rows` rows; the table allocates nothing more until it holds more than these.
   explicit RowTable(int64_t rows = 0) { rehash(buckets_for(rows)); }
 
   /// Makes space for `rows` rows if needed: insert_or_assign() allocates nothing up to this size.
@@ -27,7 +27,7 @@ class RowTable {
   }
 
   int64_t size() const { return size_; }
-  /// Returns null if the row is absent. Valid until the table changes.
+  /// Returns the value of a row, or null if the row is absent. Valid until the table changes.
   Value* find(int64_t row) {
     const size_t bucket = bucket_of(row);
     return buckets_[bucket].row == row ? &buckets_[bucket].value : nullptr;
@@ -44,7 +44,8 @@ class RowTable {
     buckets_[bucket] = {row, value};
   }
 
-  /// Later rows move into the gap as far as their home bucket allows, so that no tombstone is needed.
+  /// Removes a row. Later rows move into the gap as far as their home bucket allows, so no tombstone is
+  /// needed.
   void erase(int64_t row) {
     size_t gap = bucket_of(row);
     if (buckets_[gap].row == kNone) return;

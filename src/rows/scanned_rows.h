@@ -13,26 +13,25 @@ namespace plimsoll {
 
 /// Rows of a feature file for batches, some of which are known in advance. Reads through a SharedScan, or
 /// directly if that has no space for a batch. The rows of a batch are all different. Any number of threads
-/// may call it at once, except for resize(). Sizes and the order of calls do not change the rows.
+/// may call it at once, except for resize(). The result does not depend on sizes or on the order of calls.
 class ScannedRows {
  public:
   /// Starts without a scan. Errors: those of RowReader.
   explicit ScannedRows(const FeatureFile& file) : file_(file), direct_(file) {}
 
   int64_t width() const { return file_.width; }
-  /// Replaces the scan by an empty one of `bytes` (Tag::cache), or by none if that is less than it needs. No
-  /// batch may be planned. Errors: BudgetExceeded, ThreadRefused, after which there is no scan; those of
-  /// RowReader.
+  /// Replaces the scan by an empty one of `bytes` (Tag::cache), or by none if a scan needs more. No batch may
+  /// be planned. Errors: BudgetExceeded, ThreadRefused, after which there is no scan; those of RowReader.
   void resize(int64_t bytes);
   /// Bytes for a scan that keeps every row in memory.
   int64_t max_bytes() const { return SharedScan::max_bytes(file_.layout()); }
-  /// Reads all rows in one pass if all fit into memory.
+  /// Reads all rows in one pass if all of them fit into memory.
   void read_all() {
     if (scan_) scan_->read_all();
   }
 
   /// Requests the rows of a future batch. Returns false, with nothing changed, if there is no space for them
-  /// now. Each planned batch has to end once: with take() or drop().
+  /// now. Each planned batch must be ended once, with take() or drop().
   bool plan(std::span<const int64_t> rows) { return scan_ && scan_->plan(rows); }
   /// Reads f32 [rows, F] of a planned batch into `out`. This ends the batch, also after an error. Errors:
   /// those of RowReader::read().

@@ -20,15 +20,15 @@ constexpr int64_t kLongestPiece = 32 * 1024;
 constexpr int64_t kMinBuffers = 64 * 1024;
 constexpr int64_t kMaxBuffers = 2 * 1024 * 1024;
 constexpr int64_t kBufferShare = 16;
-// Rows that are read before the wanted rows are checked again.
+// Number of rows that are read before the wanted rows are checked again.
 constexpr int64_t kPieceRows = 8192;
 constexpr int64_t kPieceShare = 8;
 constexpr int64_t kMinSlots = 16;
-// A round begins when a quarter of the slots is to be read, or when a caller waits.
+// A round begins when a quarter of the slots has to be read, or when a caller waits.
 constexpr int64_t kRoundShare = 4;
-constexpr size_t kTogether = 256;  // Rows that are looked up at a time.
+constexpr size_t kTogether = 256;  // Number of rows that are looked up at a time.
 constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
-constexpr const char* kNotPlanned = "a row is gathered that no batch has planned";
+constexpr const char* kNotPlanned = "a row was gathered that no batch has planned";
 
 int64_t buffers_for(int64_t bytes) {
   return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
@@ -217,7 +217,7 @@ void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::by
   }
 }
 
-// Does so if all rows fit, and locks only to wait.
+// Does the same if all rows fit, and locks only to wait.
 void SharedScan::find_fitting(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
@@ -265,7 +265,7 @@ void SharedScan::end(std::span<const int64_t> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
-    if (found == nullptr) throw Failure("a batch ends that was not planned");
+    if (found == nullptr) throw Failure("a batch was ended that was not planned");
     const int32_t number = *found;
     if (--slot(number).batches == 0) release(number);
   }

@@ -22,17 +22,17 @@
 namespace plimsoll {
 
 /// Rows of a file that does not fit into memory, for batches that are known some time in advance. A thread
-/// reads the wanted rows in file order, round after round, like a lift. If many rows are wanted at a time, a
-/// round is one pass over the file at the speed of long reads instead of scattered ones (Zukowski et al.,
-/// "Cooperative scans", VLDB 2007). A row that a planned batch wants stays until that batch ends, so it is
-/// read once for all batches planned at the same time. Among the other rows those used least are evicted
+/// reads the wanted rows in file order, round after round, like an elevator. If many rows are wanted at a
+/// time, a round is one pass over the file at the speed of long reads instead of scattered ones (Zukowski et
+/// al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays until that batch ends, so it
+/// is read once for all batches planned at the same time. Among the other rows the least used are evicted
 /// first. If all rows fit, each has its own slot, and rows in memory are copied without a lock.
 ///
-/// Any number of threads may call it at once. Sizes and the order of calls do not change the rows.
+/// Any number of threads may call it at once. The result does not depend on sizes or on the order of calls.
 class SharedScan {
  public:
-  /// `bytes` (Tag::cache) is the total, at least min_bytes(), and allocated at once. Errors: those of
-  /// RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
+  /// `bytes` (Tag::cache) is the total memory, at least min_bytes(), and is allocated at once. Errors: those
+  /// of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
   SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
       : SharedScan(path, layout, RowCopy(layout.row_bytes), bytes) {}
   /// Reads feature rows; gather() returns them as f32.
@@ -43,10 +43,10 @@ class SharedScan {
   SharedScan(const SharedScan&) = delete;
   SharedScan& operator=(const SharedScan&) = delete;
 
-  /// Bytes to hold the minimum number of rows, and to hold all rows; more is of no use.
+  /// Bytes that hold the minimum number of rows, and bytes that hold all rows; more is of no use.
   static int64_t min_bytes(const RowLayout& layout);
   static int64_t max_bytes(const RowLayout& layout);
-  /// Rows no farther apart than this, in bytes, are read together. Chosen to suit both scattered and
+  /// Rows no farther apart than this, in bytes, are read together. The value suits both scattered and
   /// sequential reading; measured in bench/results/giant.md.
   static constexpr int64_t kLongestGap = 8 * 1024;
   /// Approximate overhead per row in bytes.
@@ -54,18 +54,18 @@ class SharedScan {
   /// Maximum number of rows in memory.
   int64_t slots() const { return slots_; }
 
-  /// Requests all rows, if all fit.
+  /// Requests all rows, if all of them fit.
   void read_all();
   /// Sets how often each row is used, [rows], counted over some hundred batches (use_level). The caller owns
-  /// the array and keeps it as long as this object lives. If all rows fit, those with any use are requested
-  /// at once.
+  /// the array and must keep it as long as this object lives. If all rows fit, rows that are used at all are
+  /// requested at once.
   void set_uses(std::span<const uint8_t> uses);
 
   /// Requests these rows, all different, and keeps them for a batch. Returns false, with nothing changed, if
-  /// there is no space for them in addition to those of other batches.
+  /// there is no space for them in addition to the rows of other batches.
   bool plan(std::span<const int64_t> rows);
-  /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F], and waits for those
-  /// that are not read yet. Errors: those of RowReader::read(); it may be called again after an error.
+  /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F], and waits for rows that
+  /// have not been read yet. Errors: those of RowReader::read(); it may be called again after an error.
   void gather(std::span<const int64_t> rows, std::byte* out);
   /// Ends a planned batch.
   void end(std::span<const int64_t> rows);
@@ -77,7 +77,8 @@ class SharedScan {
   enum class State : uint8_t { absent, wanted, reading, present };
   struct Slot {
     int64_t row = 0;
-    uint32_t batches = 0;  // Batches that want the row. If all rows fit: 1 once any batch did.
+    uint32_t batches = 0;  // Number of batches that want the row. If all rows fit: 1 once any batch wanted
+                           // it.
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;
@@ -89,7 +90,7 @@ class SharedScan {
   std::byte* data_of(int32_t number) { return rows_.data() + number * reader_.layout().row_bytes; }
   // Returns the slot of a row, or kNone.
   int32_t find(int64_t row) PLIMSOLL_REQUIRES(mutex_);
-  // Called without the lock if all rows fit.
+  // May be called without the lock if all rows fit.
   State state(int32_t number) { return std::atomic_ref(slot(number).state).load(std::memory_order_acquire); }
   void set_state(int32_t number, State state) {
     std::atomic_ref(slot(number).state).store(state, std::memory_order_release);
@@ -133,11 +134,11 @@ class SharedScan {
   Vector<WantedRow, Tag::cache> piece_;                          // Rows being read. Used by the thread only.
   // Error of the last read, until a waiting call takes it.
   std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
-  // The last read failed, so the next is made for a waiting call only, not ahead.
+  // Whether the last read failed. If so, the next read is made only for a waiting call, not ahead.
   bool failed_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   std::span<const uint8_t> uses_ PLIMSOLL_GUARDED_BY(mutex_);
   RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);
-  std::jthread thread_;  // The last member: it ends before the data it uses.
+  std::jthread thread_;  // The last member, so that it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -67,8 +67,8 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
     return false;
   lock.unlock();
   making_ = next;
-  // The first round is short, so that readers wait less for it. The next is made while it is read, and is at
-  // most twice as long.
+  // The first round is short, so that readers wait less for it. The next one is made while it is read, and is
+  // at most twice as long.
   const int64_t min = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
   const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : min;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, round_rows_[making_]);
@@ -133,7 +133,7 @@ SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
   return &*std::prev(after);
 }
 
-// Frees packs that nobody will read any more.
+// Frees packs that will not be read any more.
 void SpilledFeatures::release() {
   for (LoadedPack& loaded : loaded_)
     if (loaded.pack != nullptr && loaded.pack->over && loaded.is_loaded && loaded.readers == 0)
@@ -146,9 +146,9 @@ void SpilledFeatures::release() {
   changed_.notify_all();
 }
 
-// A caller that waits for `batch` has passed the packs too far before it to be in memory together with its
-// own, or, if no pack has the batch, the older of two rounds. Marks these as over, except for packs that
-// other callers wait for.
+// A caller that waits for `batch` has passed the packs that are too far before it to be in memory at the same
+// time as its own pack or, if no pack has the batch, the older of two rounds. Marks these as over, except for
+// packs that other callers wait for.
 void SpilledFeatures::end_packs_far_before(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (round_packs_[0] == 0 || round_packs_[1] == 0)) return;
@@ -224,7 +224,7 @@ void SpilledFeatures::copy(const LoadedPack& from, const Place& place) const {
       rows[i] = kept_.find(some[i]);
       if (rows[i] != nullptr) continue;
       const int64_t index = from.set.index(some[i]);
-      if (index == RowSet::kNone) throw Failure("a row is read that is not in the pack of its batch");
+      if (index == RowSet::kNone) throw Failure("a row was read that is not in the pack of its batch");
       rows[i] = packed + index * row_bytes_;
     }
     for (size_t i = 0; i < some.size(); ++i) {

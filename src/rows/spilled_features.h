@@ -30,12 +30,12 @@ namespace plimsoll {
 /// Rows of a file that does not fit into memory, for batches that are known long in advance. The most used
 /// rows stay in memory. The others are copied in rounds: one pass over the file writes the rows for some
 /// hundred batches into packs. A pack serves a few consecutive batches and is read as a whole when they are
-/// due. So the disk only sees long reads and writes, and every byte of them is needed (Liu et al., "DiskGNN",
+/// due. So the disk only has long reads and writes, and no byte of them is wasted (Liu et al., "DiskGNN",
 /// SIGMOD 2025, which packs once what is the same in every epoch).
 class SpilledFeatures final : public PackedBatches {
  public:
   struct Options {
-    /// Approximate total memory (Tag::cache); pinned rows get what the packs leave.
+    /// Approximate total memory (Tag::cache). Pinned rows get the part that packs do not need.
     int64_t bytes = 0;
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
@@ -53,8 +53,8 @@ class SpilledFeatures final : public PackedBatches {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
 
-  /// `uses` [rows] is how often each row is used in some batches; the most used rows stay in memory. Errors:
-  /// those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// `uses` [rows] says how often each row is used in some batches; the most used rows stay in memory.
+  /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
                   ScratchFile scratch, std::span<const uint8_t> uses)
       : SpilledFeatures(path, layout, RowCopy(layout.row_bytes), options, std::move(scratch), uses) {}
@@ -76,12 +76,13 @@ class SpilledFeatures final : public PackedBatches {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLoaded = 3;  // Packs in memory: readers may use two while the next is read.
+  static constexpr int kLoaded = 3;  // Number of packs in memory: readers may use two while the next one is
+                                     // read.
   struct WaitingPack {
     Pack pack;
     size_t round = 0;
     int64_t left = 0;   // Batches that were not read.
-    bool over = false;  // No more batches of the pack will be read.
+    bool over = false;  // Whether no more batches of the pack will be read.
   };
   struct LoadedPack {
     const WaitingPack* pack = nullptr;
@@ -113,12 +114,12 @@ class SpilledFeatures final : public PackedBatches {
   size_t making_ = 1;  // Index of the round being made: 0 or 1.
   int64_t added_ = 0;  // Number of batches added so far.
 
-  // Rows of two rounds: of the one being made, which its thread changes, and of the one being read.
+  // Rows of two rounds: the one being made, which its thread changes, and the one being read.
   std::array<PackedRows, 2> round_rows_;
 
   mutable Mutex mutex_;
   StoppableConditionVariable changed_;
-  // Packs of each round that are not released.
+  // Number of packs of each round that are not released.
   std::array<int64_t, 2> round_packs_ PLIMSOLL_GUARDED_BY(mutex_){};
   std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_ PLIMSOLL_GUARDED_BY(mutex_);
   // The bytes and the set of a pack that is being loaded or has readers are used without the lock.
@@ -131,7 +132,7 @@ class SpilledFeatures final : public PackedBatches {
   Clock::time_point waiting_since_ PLIMSOLL_GUARDED_BY(mutex_);
   RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);        // Counters without those of round_.
   RowCounters round_counters_ PLIMSOLL_GUARDED_BY(mutex_);  // Last known counters of round_.
-  std::jthread thread_;  // Loads packs. The last member: it ends before the data it uses.
+  std::jthread thread_;  // Loads packs. The last member, so that it ends before the data it uses.
 };
 
 }  // namespace plimsoll

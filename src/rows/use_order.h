@@ -15,8 +15,9 @@ constexpr int32_t use_level(uint8_t uses) {
   return std::min(static_cast<int32_t>(std::bit_width(uses)), kUseLevels - 1);
 }
 
-/// An eviction order of cache slots: by the level of their row and, within a level, by when they were placed.
-/// The least recently placed slot of the lowest level goes first. Every operation is O(1). Not thread-safe.
+/// An eviction order of cache slots: by the level of their row and, within a level, by the time at which they
+/// were placed. The least recently placed slot of the lowest level comes first. Every operation is O(1). Not
+/// thread-safe.
 class UseOrder {
  public:
   static constexpr int64_t kSlotBytes = 12;
@@ -25,7 +26,7 @@ class UseOrder {
 
   /// Puts a slot after all others of the level; it is removed from its previous position.
   void place(int32_t slot, int32_t level);
-  /// Removes a slot from the order, if it is in it.
+  /// Removes a slot from the order, if it contains it.
   void remove(int32_t slot);
   /// Returns the slot to evict first. The order must not be empty.
   int32_t first_to_go() const;
@@ -35,7 +36,7 @@ class UseOrder {
   struct Node {
     int32_t before = kNone;
     int32_t after = kNone;
-    int32_t level = kNone;  // kNone if it is not in the order.
+    int32_t level = kNone;  // kNone if the slot is not in the order.
   };
   struct List {
     int32_t first = kNone;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -18,16 +19,18 @@ constexpr int64_t kBatchPage = ScratchFile::kAlignment;
 constexpr int64_t kMinBatchesOfRound = 2;
 constexpr int64_t kMaxBatchesOfRound = 2048;
 constexpr int64_t kFirstShare = 8;  // The first round is 1/kFirstShare of a full one.
-// Reads of a batch wait for each other, writes do not.
+// Reads of a batch wait for each other; writes do not.
 constexpr int64_t kBatchReadShare = 10;
 constexpr int64_t kMinRead = 64 * 1024;
 constexpr int64_t kMaxRead = 1024 * 1024;
+constexpr int64_t kListShare = 10;
+constexpr int64_t kMaxLists = 1024 * 1024;
 constexpr int64_t kWriteShare = 40;
 constexpr int64_t kMinWrite = 32 * 1024;
 constexpr int64_t kMaxWrite = 512 * 1024;
 constexpr int64_t kWriteBuffers = 6;
-// Share of the memory left for ranges and rows that stay. It is larger, up to kMaxRangeShare, if the file
-// would have more than kFewRanges ranges: each range costs each batch a read and a write.
+// Share of the remaining memory for ranges and for rows that stay. It is larger, up to kMaxRangeShare, if the
+// file would have more than kFewRanges ranges: each range costs each batch a read and a write.
 constexpr double kRangeShare = 0.25;
 constexpr double kMaxRangeShare = 0.7;
 constexpr int64_t kFewRanges = 24;
@@ -58,13 +61,15 @@ WholeBatches::Sizes WholeBatches::sizes_for(const RowLayout& layout, const Optio
   Sizes sizes;
   const int64_t row = layout.row_bytes;
   if (layout.rows == 0 || layout.rows > std::numeric_limits<uint32_t>::max()) return sizes;
-  sizes.list = to_pages(options.max_rows * static_cast<int64_t>(sizeof(uint32_t)));
+  sizes.list = BatchLists::list_bytes(options.max_rows);
+  sizes.lists = sizes.list + to_pages(std::clamp(options.bytes / kListShare, kBatchPage, kMaxLists));
   sizes.read = to_pages(std::clamp(options.bytes / kBatchReadShare, kMinRead, kMaxRead));
   sizes.write = to_pages(std::clamp(options.bytes / kWriteShare, kMinWrite, kMaxWrite));
-  const int64_t of_reader = sizes.read + to_pages(row) + sizes.list;
-  const int64_t fixed = sizes.list + kBatchPage + kWriteBuffers * sizes.write + kReadBuffers +
-                        kReadBuffers / 4 + kReaders * of_reader + PinnedRows::bytes_for(layout, 0) + kFixed;
-  const int64_t left = options.bytes - fixed;
+  const int64_t order = options.max_rows * static_cast<int64_t>(sizeof(uint32_t));
+  const int64_t of_reader = sizes.read + to_pages(row) + order;
+  const int64_t fixed = kWriteBuffers * sizes.write + kReadBuffers + kReadBuffers / 4 + kReaders * of_reader +
+                        PinnedRows::bytes_for(layout, 0) + kFixed;
+  const int64_t left = options.bytes - fixed - BatchLists::memory_bytes(sizes.lists, 0);
   if (left < kMinRange) return sizes;
   const auto of_row = row + static_cast<int64_t>(sizeof(WantedRow));
   const double share =
@@ -72,7 +77,7 @@ WholeBatches::Sizes WholeBatches::sizes_for(const RowLayout& layout, const Optio
                std::min(kMaxRangeShare * static_cast<double>(left),
                         static_cast<double>(layout.rows * of_row) / static_cast<double>(kFewRanges)));
   const int64_t range = std::clamp(static_cast<int64_t>(share), kMinRange, kMaxRange);
-  sizes.range_rows = std::clamp<int64_t>(range / of_row, 1, layout.rows);
+  sizes.range_rows = std::clamp<int64_t>(range / of_row, 1, std::min(layout.rows, BatchLists::kMaxRangeRows));
   sizes.ranges = (layout.rows + sizes.range_rows - 1) / sizes.range_rows;
   const int64_t max_batch = sizes.list + options.max_rows * row + sizes.ranges * kBatchPage;
   const int64_t batches = round_bytes(options) / max_batch;
@@ -80,7 +85,8 @@ WholeBatches::Sizes WholeBatches::sizes_for(const RowLayout& layout, const Optio
   sizes.max_batches = std::min(2 * batches, kMaxBatchesOfRound);
   const int64_t counts =
       2 * sizes.max_batches *
-      (sizes.ranges * static_cast<int64_t>(sizeof(uint32_t)) + static_cast<int64_t>(sizeof(Batch)));
+          (sizes.ranges * static_cast<int64_t>(sizeof(uint32_t)) + static_cast<int64_t>(sizeof(Batch))) +
+      BatchLists::memory_bytes(0, sizes.max_batches);
   const int64_t next = (1 + kReaders) * sizes.ranges * static_cast<int64_t>(sizeof(uint32_t));
   const int64_t kept = left - sizes.range_rows * of_row - counts - next;
   sizes.kept = kept < 0 ? -1 : std::min(kept / row, layout.rows);
@@ -94,11 +100,17 @@ int64_t WholeBatches::kept_rows(const RowLayout& layout, const Options& options)
 std::pair<double, double> WholeBatches::bytes_of_batch(const RowLayout& layout, const Options& options,
                                                        double rows) {
   constexpr double kHalfPage = static_cast<double>(kBatchPage) / 2;
-  const auto ranges = static_cast<double>(sizes_for(layout, options).ranges);
-  // Each list and each range ends within a page. The part of a list for a range begins within one, too.
-  const double lists = rows * static_cast<double>(sizeof(uint32_t));
+  const Sizes sizes = sizes_for(layout, options);
+  const auto ranges = static_cast<double>(sizes.ranges);
+  // Each list and each range ends within a page. The part of a list that is read at a time begins within one,
+  // too.
+  const double lists = rows * static_cast<double>(sizeof(uint16_t));
   const double padded = rows * static_cast<double>(layout.row_bytes) + ranges * kHalfPage;
-  return {padded + lists + kHalfPage, padded + lists + ranges * 2 * kHalfPage};
+  const double batches =
+      std::max(static_cast<double>(round_bytes(options)) / (padded + lists + kHalfPage), 1.0);
+  const double part = static_cast<double>(sizes.lists) / batches - 2 * kHalfPage;
+  const double parts = part > 0 ? std::min(std::ceil(lists / part), ranges) : ranges;
+  return {padded + lists + kHalfPage, padded + lists + parts * 2 * kHalfPage};
 }
 
 WholeBatches::WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
@@ -116,7 +128,7 @@ WholeBatches::WholeBatches(const FeatureFile& rows, const Options& options, Scra
                .longest_piece = std::max(kLongestRangeRead, row_bytes_)}),
       writes_(scratch_, kWriteBuffers, sizes_.write, kWriteBuffers - 1),
       range_(Tag::cache, sizes_.range_rows * row_bytes_),
-      list_(Tag::cache, sizes_.list + kBatchPage),
+      lists_(scratch_, sizes_.lists, sizes_.max_batches),
       next_kept_(kept_.next(0)) {
   if (sizes_.kept < 0)
     throw UsageError(fmt::format("{} bytes and {} of the disk for batches of {} rows; expected more",
@@ -154,6 +166,7 @@ bool WholeBatches::begin_round(const std::stop_token& stop) {
   next.batches.clear();
   next.counts.clear();
   next.first_batch = added_;
+  lists_.clear();
   // The first round is short, so that readers wait less for it. The next is made while it is read.
   limit_ = added_ == 0 ? round_bytes_ / kFirstShare : std::min(round_bytes_, 2 * limit_);
   used_ = 0;
@@ -174,9 +187,9 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     ++counts[range_of(row)];
     ++missed;
   }
-  if (missed * static_cast<int64_t>(sizeof(uint32_t)) > sizes_.list)
+  const int64_t list = BatchLists::list_bytes(missed);
+  if (list > sizes_.list)
     throw Failure(fmt::format("a batch of {} rows is packed, longer than the longest that was told", missed));
-  const int64_t list = to_pages(missed * static_cast<int64_t>(sizeof(uint32_t)));
   int64_t bytes = list;
   for (const uint32_t count : counts) bytes += bytes_of(count);
   const bool is_first = round.batches.empty();
@@ -185,13 +198,13 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     return false;
   }
   // The list in the order of ranges, and within each in that of the batch.
-  auto* const to = reinterpret_cast<uint32_t*>(list_.data());
+  const std::span<uint16_t> to = lists_.buffer();
   set_begins(next_, counts);
   for (const int64_t row : rows)
-    if (!kept_.has(row)) to[next_[range_of(row)]++] = static_cast<uint32_t>(row);
+    if (!kept_.has(row)) to[next_[range_of(row)]++] = static_cast<uint16_t>(row % sizes_.range_rows);
   const int64_t at = static_cast<int64_t>(making_) * round_bytes_ + used_;
-  scratch_.write(at, {list_.data(), static_cast<size_t>(list)});
-  round.batches.push_back({.at = at, .rows_at = at + list, .next_at = at + list});
+  lists_.add(at, missed);
+  round.batches.push_back({.rows_at = at + list, .next_at = at + list});
   used_ += bytes;
   ++added_;
   const MutexLock lock(mutex_);
@@ -211,9 +224,10 @@ bool WholeBatches::write(const std::stop_token& stop) {
     }
     const int64_t first = range * sizes_.range_rows;
     read_range(first, std::min(first + sizes_.range_rows, reader_.layout().rows));
+    fetch_lists(round, range);
     for (int64_t b = 0; b < std::ssize(round.batches); ++b) {
       const uint32_t count = counts_of(round, round.first_batch + b)[static_cast<size_t>(range)];
-      if (count > 0) write_range(round.batches[static_cast<size_t>(b)], count, first);
+      write_range(round.batches[static_cast<size_t>(b)], lists_.take(b, count));
     }
   }
   writes_.finish();
@@ -237,22 +251,15 @@ void WholeBatches::read_range(int64_t first, int64_t end) {
   counters_.bytes_read += reader_.counts().bytes_read - before;
 }
 
-// Returns the next rows of a batch.
-std::span<const uint32_t> WholeBatches::read_list(const Batch& batch, int64_t count) {
-  constexpr auto kRow = static_cast<int64_t>(sizeof(uint32_t));
-  const int64_t begin = batch.at + batch.written * kRow;
-  const int64_t first_page = begin / kBatchPage * kBatchPage;
-  const int64_t bytes = to_pages(begin + count * kRow - first_page);
-  scratch_.read(first_page, {list_.data(), static_cast<size_t>(bytes)});
-  {
-    const MutexLock lock(mutex_);
-    counters_.bytes_read += bytes;
-  }
-  return {reinterpret_cast<const uint32_t*>(list_.data() + (begin - first_page)), static_cast<size_t>(count)};
+void WholeBatches::fetch_lists(const Round& round, int64_t range) {
+  const int64_t before = lists_.bytes_read();
+  lists_.fetch(range, round.counts);
+  const MutexLock lock(mutex_);
+  counters_.bytes_read += lists_.bytes_read() - before;
 }
 
 // Writes the rows of a batch that are in range_.
-void WholeBatches::write_range(Batch& batch, int64_t count, int64_t first_row) {
+void WholeBatches::write_range(Batch& batch, std::span<const uint16_t> rows) {
   std::byte* buffer = nullptr;
   int64_t filled = 0;
   const auto flush = [&] {
@@ -261,8 +268,8 @@ void WholeBatches::write_range(Batch& batch, int64_t count, int64_t first_row) {
     batch.next_at += bytes;
     filled = 0;
   };
-  for (const uint32_t row : read_list(batch, count)) {
-    const std::byte* from = range_.data() + (row - first_row) * row_bytes_;
+  for (const uint16_t row : rows) {
+    const std::byte* from = range_.data() + row * row_bytes_;
     for (int64_t left = row_bytes_; left > 0;) {
       if (buffer == nullptr) buffer = writes_.take();
       const int64_t some = std::min(left, sizes_.write - filled);
@@ -274,7 +281,6 @@ void WholeBatches::write_range(Batch& batch, int64_t count, int64_t first_row) {
     }
   }
   if (buffer != nullptr) flush();
-  batch.written += count;
 }
 
 void WholeBatches::fail(std::exception_ptr error) {
@@ -310,8 +316,8 @@ void WholeBatches::end(Round& round, Batch& batch) {
   changed_.notify_all();
 }
 
-// A caller waits for a batch of a round that cannot be made, as no half of the file is free: nobody reads the
-// remaining batches of the earlier round any more, unless a caller waits for them.
+// A caller waits for a batch of a round that cannot be made, because no half of the file is free. The
+// remaining batches of the earlier round will not be read any more, unless a caller waits for them.
 void WholeBatches::end_round_before(int64_t batch) {
   if (round_of(batch) != nullptr || rounds_[0].left == 0 || rounds_[1].left == 0) return;
   Round& earlier = rounds_[rounds_[0].first_batch < rounds_[1].first_batch ? 0 : 1];
@@ -375,7 +381,7 @@ void WholeBatches::sort_places(Reader& reader, std::span<const uint32_t> counts,
   }
 }
 
-// Reads the rows of a batch from the scratch file to their places. Returns what was read.
+// Reads the rows of a batch from the scratch file to their places. Returns counters of what was read.
 RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
                                const Place& place) const {
   sort_places(reader, counts, place);

@@ -15,6 +15,7 @@
 #include "io/write_behind.h"
 #include "memory/mapped_bytes.h"
 #include "memory/vector.h"
+#include "rows/batch_lists.h"
 #include "rows/feature_file.h"
 #include "rows/packed_batches.h"
 #include "rows/pinned_rows.h"
@@ -22,26 +23,28 @@
 
 namespace plimsoll {
 
-/// Rows of batches, each batch by itself in the scratch file, for memory in which not even the rows of one
-/// batch fit. A batch is read in long pieces straight to its destination. To write a round, the rows of the
-/// file are read in ranges that fit into memory, one range after the other, and each batch gets its rows of
-/// the range, in the order in which it has them. So a reader that goes through its rows range by range finds
-/// them in the order of the file. The most used rows stay in memory.
+/// Rows of batches, each stored separately in the scratch file, for memory that cannot hold even the rows of
+/// one batch. A batch is read in long reads straight to its destination. To write a round, the rows of the
+/// file are read in ranges that fit into memory, one range after the other. Each batch gets its rows of the
+/// range, in its own order. So a reader that goes through its rows range by range finds them in the order of
+/// the scratch file. The most used rows stay in memory.
 ///
-/// In the scratch file a batch is a list of its rows, uint32, range by range, and then the rows of each
+/// In the scratch file a batch is a list of its rows, range by range (BatchLists), and then the rows of each
 /// range, each list and range starting at a multiple of ScratchFile::kAlignment. There are no notes.
 class WholeBatches final : public PackedBatches {
  public:
   static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
   struct Options {
-    int64_t bytes = 0;          ///< Total memory (Tag::cache); pinned rows get what the rest leaves.
+    int64_t bytes = 0;          ///< Total memory (Tag::cache). Pinned rows get the part that nothing else
+                                ///< needs.
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
   };
   /// Returns the number of rows that stay in memory with these options; negative if there is too little
   /// space.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
-  /// Bytes of the scratch file per batch of `rows` rows that do not stay: written, and read.
+  /// Bytes that are written to the scratch file, and read from it, per batch with `rows` rows that are not
+  /// pinned.
   static std::pair<double, double> bytes_of_batch(const RowLayout& layout, const Options& options,
                                                   double rows);
   /// Bytes of a round's half of the scratch file.
@@ -49,8 +52,8 @@ class WholeBatches final : public PackedBatches {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
 
-  /// `uses` [rows] is how often each row is used in some batches; the most used rows stay in memory. Errors:
-  /// those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// `uses` [rows] says how often each row is used in some batches; the most used rows stay in memory.
+  /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
   WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
                std::span<const uint8_t> uses);
 
@@ -68,17 +71,15 @@ class WholeBatches final : public PackedBatches {
     int64_t range_rows = 0;  // Rows of a range.
     int64_t ranges = 0;
     int64_t max_batches = 0;  // Maximum number of batches in a round.
-    int64_t list = 0;         // Bytes of a list of rows.
+    int64_t list = 0;         // Bytes of a list of rows in the scratch file.
+    int64_t lists = 0;        // Bytes of the buffer for lists.
     int64_t read = 0;         // Bytes of a buffer for reading.
     int64_t write = 0;        // Bytes of a buffer for writing.
   };
   struct Batch {
-    int64_t at = 0;        // Offset of its list in the scratch file.
-    int64_t rows_at = 0;   // Offset of its rows.
+    int64_t rows_at = 0;   // Offset of its rows in the scratch file.
     bool is_over = false;  // It is read, or will not be.
-    // While the round is made: the rows that are written, and the offset of the next.
-    int64_t written = 0;
-    int64_t next_at = 0;
+    int64_t next_at = 0;   // Offset of the next row that is written, while the round is made.
   };
   struct Round {
     bool is_ready = false;
@@ -88,10 +89,10 @@ class WholeBatches final : public PackedBatches {
     int64_t left = 0;                          // Batches that are not over.
     int64_t end_batch() const { return first_batch + std::ssize(batches); }
   };
-  // Memory of a thread that reads a batch.
+  // Memory for a thread that reads a batch.
   struct Reader {
     bool is_free = true;
-    MappedBytes buffer;                      // The end of a row that was cut, then a part of the file.
+    MappedBytes buffer;                      // The end of a row that was cut, followed by a part of the file.
     Vector<uint32_t, Tag::cache> order;      // Places of the rows, range by range.
     Vector<uint32_t, Tag::cache> next = {};  // [ranges], the next index in `order`.
   };
@@ -100,8 +101,8 @@ class WholeBatches final : public PackedBatches {
   int64_t bytes_of(uint32_t rows) const;
   std::span<const uint32_t> counts_of(const Round& round, int64_t batch) const;
   void read_range(int64_t first, int64_t end);
-  void write_range(Batch& batch, int64_t count, int64_t first_row);
-  std::span<const uint32_t> read_list(const Batch& batch, int64_t count);
+  void fetch_lists(const Round& round, int64_t range);
+  void write_range(Batch& batch, std::span<const uint16_t> rows);
   Round* round_of(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
   void end_round_before(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
   void end(Round& round, Batch& batch) PLIMSOLL_REQUIRES(mutex_);
@@ -116,13 +117,13 @@ class WholeBatches final : public PackedBatches {
   ScratchFile scratch_;
   PinnedRows kept_;
 
-  // Used only by the thread that makes rounds, down to the mutex.
+  // The members down to the mutex are used only by the thread that makes rounds.
   RowReader reader_;
   WriteBehind writes_;
   Vector<WantedRow, Tag::cache> wanted_;
-  MappedBytes range_;                  // Rows of a range.
-  MappedBytes list_;                   // A list of rows, or a part of one.
-  Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in list_.
+  MappedBytes range_;  // Rows of a range.
+  BatchLists lists_;
+  Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in a list.
   int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone after the last.
   size_t making_ = 1;                  // Index of the round being made in rounds_.
   int64_t added_ = 0;                  // Number of batches added so far.
@@ -131,8 +132,8 @@ class WholeBatches final : public PackedBatches {
 
   mutable Mutex mutex_;
   StoppableConditionVariable changed_;
-  // The mutex guards the round that is read and which readers are free, not the round being made nor the
-  // memory of a reader in use.
+  // The mutex guards the round that is read and the list of free readers. It does not guard the round being
+  // made or the memory of a reader in use.
   std::array<Round, 2> rounds_;
   std::array<Reader, kReaders> readers_;
   int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this one are released.

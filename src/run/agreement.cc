@@ -32,8 +32,8 @@ std::string difference(const std::string& what, int rank, const std::string& fir
   const std::vector<std::string> b = lines_of(other);
   size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-  return fmt::format("the ranks have another {}: rank 0 has {}, rank {} has {}; give all of them the same",
-                     what, quoted(a, at), rank, quoted(b, at));
+  return fmt::format("the ranks differ in {}: rank 0 has {}, rank {} has {}; give all ranks the same", what,
+                     quoted(a, at), rank, quoted(b, at));
 }
 
 }  // namespace

@@ -44,17 +44,17 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_run_recipe(folder.recipe());
   RunEvaluation& asked = request.asked;
-  require_no_source(asked.scores,
-                    {asked.data, asked.compare, folder.recipe(), folder.manifest(), folder.detector(),
-                     folder.evaluation(), folder.report(), folder.seed(asked.recipe.seed)});
+  if (asked.of_task != nullptr)
+    asked.of_task->protect(folder.root, {asked.data, folder.recipe(), folder.manifest(), folder.evaluation(),
+                                         folder.report(), folder.seed(asked.recipe.seed)});
   asked.data = nearest_copy(asked.data);
-  // One process has nothing to compare, and reads the manifest where it can report a budget that is too
-  // small.
+  // One process has nothing to compare, and reads the manifest at a point where it can report a budget that
+  // is too small.
   if (asked.exchange != nullptr) {
     Facts facts = facts_of_use(asked.recipe, asked.data);
-    facts.insert(facts.end(), {{"--split", asked.split},
-                               {"--calibrate", std::to_string(asked.calibrate)},
-                               {"--ablation", asked.ablation ? "given" : "not given"}});
+    facts.emplace_back("--split", asked.split);
+    if (asked.of_task != nullptr)
+      for (auto& fact : asked.of_task->facts()) facts.push_back(std::move(fact));
     require_agreement(asked.exchange, facts);
   }
   return evaluate_within_budget(request);

@@ -20,8 +20,8 @@ std::unique_ptr<Training> open(const RunRequest& request) {
   return find_task(request.recipe.task).open(request);
 }
 
-// The smallest budget of at least `budget` bytes with which the data can be opened. The memory for opening
-// depends on the cap, so budgets are tried: each refusal says how many bytes are missing.
+// Returns the smallest budget of at least `budget` bytes with which the data can be opened. The memory for
+// opening depends on the cap, so budgets are tried: each refusal says how many bytes are missing.
 int64_t budget_to_open(const RunRequest& request, int64_t budget) {
   for (;;) {
     Ledger::process().set_cap(budget - request.memory.outside_ledger);

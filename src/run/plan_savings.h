@@ -8,17 +8,17 @@
 
 namespace plimsoll {
 
-/// A change of the recipe with which a run needs less memory.
+/// A change of the recipe that reduces the memory of a run.
 struct Saving {
   std::string change;         ///< Text such as "gat.heads=2".
   int64_t block_bytes = 0;    ///< Bytes saved at the peak of the worst block.
-  int64_t budget_bytes = 0;   ///< Bytes saved in the smallest budget.
+  int64_t budget_bytes = 0;   ///< Bytes saved in the minimum budget.
   bool same_weights = false;  ///< Whether the run's result stays the same.
 };
 
-/// Finds changes that shrink the stage with the largest budget: half the heads, hidden widths or block
-/// limits, and running layers again in the backward pass. The recipe and each change are planned without
-/// running anything. Returns the changes that save memory, largest saving first. Errors: those of
+/// Finds changes that reduce the memory of the stage with the largest budget: half the heads, hidden widths
+/// or block limits, and running layers again in the backward pass. The recipe and each change are planned
+/// without running anything. Returns the changes that save memory, largest saving first. Errors: those of
 /// plan_without_data().
 std::vector<Saving> savings_of(const RunRequest& request);
 

@@ -3,32 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "run/task.h"
 #include "store/data_set.h"
 #include "store/graph.h"
 
 namespace plimsoll {
-namespace {
-
-bool has_one_model(TaskName task) {
-  switch (task) {
-    case TaskName::graph_classification:
-    case TaskName::graph_regression:
-    case TaskName::node_classification:
-    case TaskName::node_regression:
-    case TaskName::link_prediction:
-    case TaskName::tree_pretraining:
-      return true;
-    case TaskName::autoencoder:
-    case TaskName::detection:
-    case TaskName::distillation:
-    case TaskName::tree_classification:
-      return false;
-  }
-  return false;
-}
-
-}  // namespace
-
 std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
   std::optional<MemoryPlan::Speed> best;
   for (const MemoryPlan::Speed& at : plan.speed)
@@ -39,9 +18,9 @@ std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
 }
 
 std::vector<PlannedSetting> plan_settings(RunRequest request) {
-  if (!has_one_model(request.recipe.task))
+  if (!find_task(request.recipe.task).has_one_model())
     throw UsageError("--table varies hidden channels and layers of one model, and task " +
-                     std::string(word_of(request.recipe.task)) +
+                     request.recipe.task +
                      " has models with sizes of their own; plan it for one budget after the other");
   const bool giant = kind_of(request.data) == kGraphKind;
   const int64_t cap = request.memory.budget - request.memory.outside_ledger;

@@ -7,20 +7,20 @@
 
 namespace plimsoll {
 
-/// A model of another size than the recipe's, and its plan.
+/// A variant of the recipe's model with another size, and its plan.
 struct PlannedSetting {
   int64_t hidden = 0;
   int64_t layers = 0;
   MemoryPlan plan;
 
-  /// Maximum number of blocks in flight within a budget, and the expected speed; nullopt if not even one
-  /// block fits.
+  /// Returns the maximum number of blocks in flight within a budget, and the expected speed; nullopt if not
+  /// even one block fits.
   std::optional<MemoryPlan::Speed> within(int64_t budget) const;
 };
 
-/// Plans the recipe's model with half, the same and twice its hidden channels, each with one layer fewer and
-/// with all layers, within the budget of `request`. For one giant graph the number of layers stays, because
-/// each layer needs its hop. Errors: UsageError for a task whose model has other sizes; those of
+/// Plans the recipe's model with half, the same and twice its hidden channels, each with all layers and with
+/// one layer fewer, within the budget of `request`. For one giant graph the number of layers does not change,
+/// because each layer needs its hop. Errors: UsageError for a task whose model has other sizes; those of
 /// plan_within().
 std::vector<PlannedSetting> plan_settings(RunRequest request);
 

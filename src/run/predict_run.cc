@@ -25,7 +25,7 @@ int64_t predict_run(PredictionRequest request) {
   const std::filesystem::path copy = nearest_copy(request.data);
   require_free(request.out, request.force, {request.data, copy, request.folder.root});
   if (!request.nodes.empty() && kind_of(request.data) != kGraphKind)
-    throw UsageError(fmt::format("--nodes is for one giant graph, and {} is a {}; leave --nodes out",
+    throw UsageError(fmt::format("--nodes is for one giant graph, but {} is a {}; leave --nodes out",
                                  request.data.string(), kind_of(request.data)));
   request.data = copy;
   request.recipe = load_run_recipe(request.folder.recipe());
@@ -43,7 +43,7 @@ int64_t predict_run(PredictionRequest request) {
                                   .release = request.release},
                                  predict, [&](Rehearsal& rehearsal) { rehearse(request, rehearsal); });
   if (!is_there_for_ranks(request.exchange, request.out / "manifest.json"))
-    throw Failure(request.out.string() + ": was written, and is gone");
+    throw Failure(request.out.string() + ": was written, but no longer exists");
   return rows;
 }
 

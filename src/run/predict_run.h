@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// Predicts a data set with the model of a run, and writes the predictions. Replaces request.recipe by that
+/// Predicts a data set with the model of a run, and writes the predictions. Replaces request.recipe with that
 /// of the run. Returns the number of rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
 /// names the smallest budget that works.
 int64_t predict_run(PredictionRequest request);
 
-/// The smallest budget with which predict_run() works, in bytes; nothing is written. Errors: those of
+/// Returns the smallest budget with which predict_run() works, in bytes; nothing is written. Errors: those of
 /// predict_run(); BudgetExceeded if the cap of the ledger is too low to find out.
 int64_t budget_to_predict(PredictionRequest request);
 

@@ -33,6 +33,8 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   if (widths.kind == Kind::classes) {
     class_ = &set_->column<int64_t>("class");
     outputs_ = &set_->column<float>("probability", {widths.outputs});
+  } else if (widths.kind == Kind::labels) {
+    outputs_ = &set_->column<float>("probability", {widths.outputs});
   } else if (widths.kind == Kind::values) {
     outputs_ = &set_->column<float>("value", {widths.outputs});
   }
@@ -42,8 +44,9 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   csv_ = File::create(set_->path() / "predictions.csv", set_->files());
   text_ = node_ ? "row,node" : "row";
   if (class_ != nullptr) text_ += ",class";
+  if (!widths.class_names.empty()) text_ += ",class_name";
   for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
-    text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
+    text_ += fmt::format(",{}{}", widths.kind == Kind::values ? "value" : "p", i);
   text_ += "\n";
 }
 
@@ -69,12 +72,15 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
     found = softmax(row_);
     class_->append(std::span<const int64_t>(&found, 1));
   }
+  if (widths_.kind == Kind::labels)
+    for (float& logit : row_) logit = static_cast<float>(1 / (1 + std::exp(-double{logit})));
   if (outputs_ != nullptr) outputs_->append(std::span<const float>(row_));
   if (embedding_ != nullptr) embedding_->append(embedding);
   if (!csv_) return;
   text_ += std::to_string(row);
   if (node_) text_ += "," + csv_field(node_(row));
   if (class_ != nullptr) text_ += fmt::format(",{}", found);
+  if (!widths_.class_names.empty()) text_ += "," + csv_field(widths_.class_names[static_cast<size_t>(found)]);
   for (const float value : row_) text_ += fmt::format(",{:.6g}", value);
   text_ += "\n";
   write_text(kTextBytes);
@@ -101,6 +107,7 @@ int64_t PredictionWriter::publish(const std::string& items, const Json& data) {
                    {"columns", Json::object()},
                    {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}},
                                                   {{"embeddings", request_.embeddings}})}};
+  if (!widths_.class_names.empty()) manifest["class_names"] = widths_.class_names;
   if (set_) set_->publish(std::move(manifest));
   return rows_;
 }

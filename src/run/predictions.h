@@ -18,22 +18,22 @@
 
 namespace plimsoll {
 
-/// A prediction on unlabelled data with a trained run.
+/// A request to predict unlabelled data with a trained run.
 struct PredictionRequest {
   RunFolder folder;
   Recipe recipe = {};  ///< Recipe of the run.
   std::filesystem::path data;
   std::filesystem::path out;
-  /// For one giant graph: a file with the nodes to predict; empty: all nodes.
+  /// For one giant graph: a file that lists the nodes to predict; empty: all nodes.
   std::filesystem::path nodes = {};
   bool force = false;       ///< Replace an existing output.
-  bool embeddings = false;  ///< Write the input of the last layer, too.
+  bool embeddings = false;  ///< Also write the input of the last layer.
   bool csv = false;         ///< Write predictions.csv in addition to the columns.
   MemoryShare memory = {};
   /// Connects the ranks that predict together, of which rank 0 writes; null without ranks.
   Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  /// If set, it gets the needed budget, and nothing is written. May be null.
+  /// If set, it receives the budget that prediction needs, and nothing is written; null: predict.
   Rehearsal* rehearsal = nullptr;
   /// Lifts the limits that hold the process to the budget, before a refusal is explained.
   std::function<void()> release = [] {};
@@ -41,30 +41,33 @@ struct PredictionRequest {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph, window
-/// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value`
-/// f32 [rows, values] of other models, `embedding` f32 [rows, width], and `node` i64 [rows] if only some
-/// nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph
+/// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier,
+/// `probability` f32 [rows, labels] of a model of several labels, `value` f32 [rows, values] of other models,
+/// `embedding` f32 [rows, width], and `node` i64 [rows] if only some nodes are predicted. Ranks other than 0
+/// write nothing. Not thread-safe.
 class PredictionWriter {
  public:
   /// The outputs of a model for a row.
-  enum class Kind { classes, values, embeddings_alone };
+  enum class Kind { classes, labels, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
-    int64_t outputs = 0;    ///< Number of classes, or of values.
-    int64_t embedding = 0;  ///< Numbers of an embedding; 0: embeddings are not written.
+    int64_t outputs = 0;                        ///< Number of classes, labels or values.
+    int64_t embedding = 0;                      ///< Numbers of an embedding; 0: embeddings are not written.
+    std::vector<std::string> class_names = {};  ///< Names of the classes by number, or empty.
   };
-  /// `node` returns the source's name for the node of a row, for the CSV; null if rows are not such nodes.
+  /// Returns the source's name for the node of a row, for the CSV; null if rows are not nodes of one giant
+  /// graph.
   using Name = std::function<std::string(int64_t row)>;
-  /// `nodes` are the nodes of the rows, if not row i is node i.
+  /// `nodes` are the nodes of the rows, unless row i is node i.
   PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr,
                    std::span<const int64_t> nodes = {});
 
-  /// Appends rows that consist of outputs, then embedding.
+  /// Appends rows that consist of outputs followed by the embedding.
   void append(std::span<const float> rows);
   /// Appends rows whose outputs and embeddings are in separate arrays.
   void append(std::span<const float> outputs, std::span<const float> embeddings);
-  /// Completes the data set and makes it visible. `items` names the kind of the rows. Returns the number of
+  /// Completes the data set and makes it visible. `items` names what the rows are. Returns the number of
   /// rows.
   int64_t publish(const std::string& items, const Json& data);
 

@@ -25,7 +25,8 @@ std::vector<fs::path> in(const fs::path& folder, const char* begin, FileSystem& 
 
 constexpr const char* kUnfinishedManifest = ".manifest.json.tmp";
 
-// Ignores the files of a process that was killed before it wrote the first file of a run.
+// Returns whether the folder contains nothing but files of a process that was killed before it wrote the
+// first file of a run.
 bool holds_nothing_yet(const fs::path& root, FileSystem& files) {
   const auto names = files.names_in(root);
   return names && std::ranges::all_of(*names, [](const std::string& name) {
@@ -61,7 +62,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   if (!root_.has_filename()) root_ = root_.parent_path();
   const bool is_run = holds_a_run(folder, files_);
   if (!is_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
-    throw Failure(root_.string() + " holds something that is no run; name another --run");
+    throw Failure(root_.string() + " holds something that is not a run; name another --run");
   if (is_run && !force) refuse_existing_run();
   made_ = make_folders(root_, files_);
   try {
@@ -92,7 +93,7 @@ void NewRun::refuse_existing_run() const {
 }
 
 // Exchanges the names in one step, so that no other trainer finds the name free. Returns false if the file
-// system cannot.
+// system cannot exchange names.
 bool NewRun::exchange_for_new() {
   const fs::path made =
       make_beside(root_, "old", [&](const fs::path& name) { return files_.make_folder(name); });
@@ -105,7 +106,7 @@ bool NewRun::exchange_for_new() {
       sync_folder(root_.parent_path(), files_);
       return true;
     }
-    if (errno != EINVAL && errno != ENOSYS) throw file_failure("cannot put aside", root_);
+    if (errno != EINVAL && errno != ENOSYS) throw file_failure("cannot rename", root_);
   } catch (...) {
     if (aside_.empty())
       remove_new(made);

@@ -13,7 +13,7 @@ namespace plimsoll {
 
 /// The paths in the folder of a run (docs/formats/run.md).
 struct RunFolder {
-  /// Stages of task tree_classification.
+  /// Stages of the task tree_classification.
   static constexpr const char* kPretrain = "pretrain";
   static constexpr const char* kFineTune = "fine_tune";
   static constexpr const char* kScratch = "scratch";
@@ -24,23 +24,22 @@ struct RunFolder {
   std::filesystem::path manifest() const { return root / "manifest.json"; }
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
   std::filesystem::path report() const { return root / "report.html"; }
-  std::filesystem::path detector() const { return root / "detector.safetensors"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
-  /// The folder of the stage whose model is the run's result, for tasks of the GNN.
+  /// Returns the folder of the stage whose model is the run's result, for tasks of the GNN.
   std::filesystem::path stage(const Recipe& r) const {
-    return seed(r.seed) / (r.task == TaskName::tree_classification ? kFineTune : "gnn");
+    return seed(r.seed) / (r.task == kTreeClassification ? kFineTune : "gnn");
   }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
 
-/// The checkpoints of all stages of a run, in no particular order.
+/// Returns the checkpoints of all stages of a run, in no particular order.
 std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
                                                   FileSystem& files = FileSystem::disk());
 
-/// Whether a stage has left a checkpoint or a column from which the run can continue.
+/// Returns whether a stage has left a checkpoint or a column from which the run can continue.
 bool has_results(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
-/// Whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
+/// Returns whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes the folder of a new run and holds its lock (run_lock.h). An existing run is renamed; commit()
@@ -48,7 +47,7 @@ bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk()
 /// thread-safe. Errors: Failure.
 class NewRun {
  public:
-  /// Throws Failure also if a trainer has locked the existing run, if the folder holds a run and `force` is
+  /// Errors: Failure, also if a trainer has locked the existing run, if the folder holds a run and `force` is
   /// false, or if it holds something that is not a run.
   NewRun(const RunFolder& folder, bool force, FileSystem& files = FileSystem::disk());
   ~NewRun();

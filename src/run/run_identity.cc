@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first undamaged checkpoint says what the run was made from. The longest list of roundings is the run's,
-// because finished stages have shorter ones.
+// The first undamaged checkpoint identifies what the run was made from. The longest list of roundings is that
+// of the run, because finished stages have shorter ones.
 EarlierRun read_checkpoints(const RunFolder& folder) {
   EarlierRun earlier;
   for (const fs::path& checkpoint : checkpoints_of(folder)) {
@@ -24,7 +24,7 @@ EarlierRun read_checkpoints(const RunFolder& folder) {
       const SafetensorsView file(checkpoint);
       const std::string identity = file.meta("plimsoll.identity");
       if (earlier.identity.empty()) {
-        fmt::print(stderr, "plimsoll: {} is missing or damaged; {} tells what the run was made from\n",
+        fmt::print(stderr, "plimsoll: {} is missing or damaged; {} identifies what the run was made from\n",
                    folder.manifest().string(), checkpoint.string());
         earlier.identity = identity.substr(0, identity.find(' '));
       }
@@ -37,7 +37,7 @@ EarlierRun read_checkpoints(const RunFolder& folder) {
   }
   if (earlier.identity.empty())
     throw InputError(folder.manifest().string() +
-                     " is missing or damaged, and no checkpoint tells what the run was made from; start "
+                     " is missing or damaged, and no checkpoint identifies what the run was made from; start "
                      "again with --force "
                      "in place of --resume");
   return earlier;
@@ -97,7 +97,7 @@ Json roundings_with_this(const RunFolder& folder, const EarlierRun& earlier, boo
   if (roundings.empty()) {
     fmt::print(
         stderr,
-        "plimsoll: {} was begun by a version that did not record how it rounds; it continues with {}\n",
+        "plimsoll: {} was started by a version that did not record how it rounds; it continues with {}\n",
         folder.root.string(), rounding_in_words(here));
     return Json::array({here});
   }
@@ -105,14 +105,15 @@ Json roundings_with_this(const RunFolder& folder, const EarlierRun& earlier, boo
   if (difference.empty()) return roundings;
   if (!allow_other)
     throw UsageError(fmt::format(
-        "{} was trained with {}: what remains would be rounded in another way, and its weights would be "
-        "those "
-        "of no uninterrupted run; continue where these are the same (PLIMSOLL_SIMD and ATEN_CPU_CAPABILITY "
+        "{} was trained with {}: the rest would be rounded differently, and its weights would differ from "
+        "those of any uninterrupted run; continue where these are the same (PLIMSOLL_SIMD and "
+        "ATEN_CPU_CAPABILITY "
         "lower levels), accept it with --allow-other-rounding, or start again with --force in place of "
         "--resume",
         folder.root.string(), difference));
   fmt::print(stderr,
-             "plimsoll: warning: {} was trained with {}; its weights will be those of no uninterrupted run\n",
+             "plimsoll: warning: {} was trained with {}; its weights will differ from those of any "
+             "uninterrupted run\n",
              folder.root.string(), difference);
   roundings.push_back(here);
   return roundings;

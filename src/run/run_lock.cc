@@ -30,7 +30,7 @@ std::string writer_of(const fs::path& path, FileSystem& files) {
 
 Failure taken(const fs::path& root, const std::string& holder) {
   return Failure(fmt::format(
-      "{} is in the hands of {}, which trains there; wait until it ends, end it, or name another --run",
+      "{} is locked by {}, which is training there; wait until it ends, stop it, or name another --run",
       root.string(), holder));
 }
 
@@ -55,11 +55,11 @@ RunLock::~RunLock() {
 
 // Returns false if the file has lost its name, because another trainer ended.
 bool RunLock::lock(File& file) const {
-  constexpr int kLooks = 10;  // A process that only asks for the holder keeps the lock for a moment.
+  constexpr int kLooks = 10;  // A process that only looks for the holder keeps the lock for a moment.
   for (int looks = 1; file.lock() != 0; ++looks) {
     if (errno == ESTALE) return false;
     if (errno != EWOULDBLOCK) {
-      fmt::print(stderr, "plimsoll: {} cannot be locked: {}; see that nothing else trains there\n",
+      fmt::print(stderr, "plimsoll: {} cannot be locked: {}; make sure that nothing else trains there\n",
                  root_.string(), std::strerror(errno));
       return true;
     }

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The right to write into the folder of a run, for one trainer at a time: the advisory lock (flock) of
+/// The right to write into the folder of a run, for one trainer at a time. It is the advisory lock (flock) of
 /// RUN/run.lock, which contains the process and its machine. The system releases the lock when the process
 /// ends, however it ends; the destructor also removes the file. If the file system has no locks, a warning is
 /// printed to stderr, and there is no lock. Not thread-safe.
@@ -33,7 +33,7 @@ class RunLock {
   std::optional<File> file_;
 };
 
-/// Returns "process 1234 on NAME" if a process holds the lock of the run in `root`, as far as that can be
+/// Returns "process 1234 on NAME" if a process holds the lock of the run in `root`, as far as this can be
 /// found out.
 std::optional<std::string> holder_of_run(const std::filesystem::path& root,
                                          FileSystem& files = FileSystem::disk());

@@ -11,30 +11,30 @@
 
 namespace plimsoll {
 
-/// What a run knows of itself before it trains.
+/// Facts about a run that are known before it trains.
 struct RunFacts {
   Json data;             ///< Identity of the data set.
-  Json read;             ///< What check_data() returned.
+  Json read;             ///< Result of check_data().
   std::string identity;  ///< identity_of().
   Json roundings;        ///< How each process of the run rounded, this one last.
-  Json enforced = {};    ///< How the kernel holds the process to the budget; null: it does not.
+  Json enforced = {};    ///< How the kernel holds the process to the budget; null if it does not.
   EarlierRun earlier = {};
 };
 
-/// The manifest of a run that trains (docs/formats/run.md), and its only writer. Each process adds an entry
-/// to "starts" when it ends. Not thread-safe.
+/// The manifest of a run that trains (docs/formats/run.md). Only this class writes it. Each process adds an
+/// entry to "starts" when it ends. Not thread-safe.
 class RunManifest {
  public:
-  /// The process starts now. `request` must outlive the manifest.
+  /// Records that the process starts now. `request` must outlive the manifest.
   RunManifest(const RunRequest& request, RunFacts facts);
 
-  /// Writes the manifest as it is, whole. Errors: Failure.
+  /// Writes the whole manifest in its current state. Errors: Failure.
   void write() const;
-  /// Records and writes that the process ends early. Write errors are ignored so that the original error is
-  /// reported.
+  /// Records that the process ends early, and writes the manifest. Write errors are ignored so that the
+  /// original error is reported.
   void end_early();
-  /// Adds the results of the stages that trained, and of `main`, whose model is the run's result; it may be
-  /// null. Writes the manifest of a run that is done. Errors: Failure.
+  /// Adds the results of the stages that trained, and of `main`, the stage whose model is the run's result
+  /// (may be null). Writes the manifest of a finished run. Errors: Failure.
   void finish(const std::vector<TrainedStage>& trained, const TrainedStage* main);
 
  private:
@@ -47,13 +47,13 @@ class RunManifest {
   Json json_;
 };
 
-/// Graphs per second over all epochs, validation included; 0 if nothing was trained.
+/// Returns graphs per second over all epochs, including validation; 0 if nothing was trained.
 double graphs_per_second(const StageReport& report);
 
-/// The entry "stages" of the manifest.
+/// Returns the entry "stages" of the manifest.
 Json stages_json(const std::vector<TrainedStage>& stages);
 
-/// The seeds of a run.
+/// Returns the seeds of a run.
 std::vector<int64_t> seeds_of(const RunRequest& request);
 
 }  // namespace plimsoll

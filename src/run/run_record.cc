@@ -57,8 +57,8 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// The parts of a stage's plan, few enough for a chart. The last part is the rest of the peak, which is
-// outside the ledger.
+// Returns the parts of a stage's plan, few enough for a chart. The last part is the rest of the peak, which
+// is outside the ledger.
 std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t peak, int64_t floor) {
   const auto sum = [&](std::initializer_list<const char*> names) {
     int64_t bytes = 0;
@@ -76,8 +76,8 @@ std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t
   return parts;
 }
 
-// Adds the memory of each stage, in the order in which the stages ran. Of several seeds it takes the one with
-// the highest planned peak.
+// Adds the memory of each stage, in the order in which the stages ran. If there are several seeds, it uses
+// the one with the highest planned peak.
 void add_memory(RunRecord& record, const Json& manifest) {
   const auto budget = bytes_at(manifest, "/budget_bytes");
   if (!budget || !manifest.contains("stages") || !manifest.at("stages").is_array()) return;
@@ -137,8 +137,8 @@ RunRecord read_run_record(const RunFolder& folder) {
   // Manifests of older versions do not count jobs.
   if (manifest.is_object() && manifest.contains("starts"))
     record.job_report = job_report_text(job_report(folder.root));
-  // Sorts by the order in which the stages ran, if the manifest has it. A stage that still runs is not in the
-  // manifest.
+  // Sorts by the order in which the stages ran, if the manifest has it. A stage that is still running is not
+  // in the manifest.
   std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
     return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();
   });

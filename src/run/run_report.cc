@@ -49,8 +49,8 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
   if (figures.empty()) return;
   report.section("Training");
   report.paragraph(
-      "Each stage's own loss by epoch; that of training is taken with dropout, while the weights move. Other "
-      "seeds than the first are thin lines.");
+      "Each stage's loss by epoch. The training loss is measured with dropout, while the weights change. "
+      "Seeds other than the first are thin lines.");
   report.figures(figures);
 }
 
@@ -58,8 +58,8 @@ void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
   if (stages.empty()) return;
   report.section("Memory");
   report.paragraph(
-      "What was planned before each stage, the most that was measured in it, and the budget that neither may "
-      "pass. Of several seeds the one that was planned to need most.");
+      "The planned peak of each stage, its measured peak, and the budget that neither may exceed. If there "
+      "are several seeds, the one with the highest planned peak is shown.");
   Report::Table table{{"<stage", "planned peak", "measured peak", "measured / planned"}, {}};
   ByteBars chart{{}, "budget", stages.front().budget};
   for (const RunRecord::Memory& stage : stages) {
@@ -86,8 +86,8 @@ void add_by_module(Report& report, const TapeProfile& profile) {
   const auto name_of = [](const std::string& module) { return module.empty() ? "no module" : module; };
   report.heading("By module");
   report.paragraph(fmt::format(
-      "The worst block of the stage that was planned to need most: which module of the model holds what at "
-      "its peak of {} in {}, and from its first allocation to its last free.",
+      "The worst block of the stage with the highest planned peak: how much memory each module of the model "
+      "holds at the block's peak of {} in {}, and from its first allocation to its last free.",
       format_bytes(profile.peak), profile.operation));
   const auto mib = [](int64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(kMiB); };
   StackedAreas chart;
@@ -101,7 +101,7 @@ void add_by_module(Report& report, const TapeProfile& profile) {
     if (std::ranges::any_of(series.values, [](double value) { return value > 0; }))
       chart.series.push_back(std::move(series));
   }
-  report.figures({{"What the worst block holds", draw(chart)}});
+  report.figures({{"Memory of the worst block", draw(chart)}});
   Report::Table table{{"<module", "at the peak", "share"}, {}};
   for (const auto& [module, bytes] : profile.at_peak)
     table.rows.push_back({{name_of(module), format_bytes(bytes),

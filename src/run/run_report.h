@@ -33,12 +33,12 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> facts;  ///< Names and texts of versions, data and limits.
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  TapeProfile by_module;   ///< The worst block; without modules if it is not known.
+  TapeProfile by_module;   ///< Memory of the worst block by module; without modules if it is unknown.
   std::string recipe;      ///< YAML.
   std::string job_report;  ///< Text of `plimsoll job-report`; may be empty.
 };
 
-/// Adds the parts of a report that every run has: losses, memory, and the recipe and versions.
+/// Adds the parts of a report that every run has: losses, memory, recipe and versions.
 void add_run(Report& report, const RunRecord& run);
 
 }  // namespace plimsoll

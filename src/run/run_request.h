@@ -18,25 +18,25 @@
 
 namespace plimsoll {
 
-/// A run to train or to plan, as the user asked for it. A plan does not use the folder, nor what is said
-/// about earlier runs.
+/// A run to train or to plan, as the user requested it. A plan uses neither the folder nor the members about
+/// earlier runs.
 struct RunRequest {
   Recipe recipe = {};
   std::filesystem::path data = {};
-  std::filesystem::path teacher = {};  ///< Model file to use instead of a trained teacher.
+  std::filesystem::path teacher = {};  ///< Model file to use instead of training a teacher.
   std::filesystem::path folder = {};   ///< Folder of the run.
-  int64_t seeds = 1;                   ///< Number of seeds, counting up from the recipe's.
-  /// The stages to run, in the task's order, with the results of earlier runs; empty: all.
+  int64_t seeds = 1;                   ///< Number of seeds, counting up from the recipe's seed.
+  /// The stages to run, in the task's order, using the results of earlier runs; empty: all.
   std::vector<std::string> stages = {};
-  bool verify_all = false;  ///< Check the checksums of all columns, however large.
+  bool verify_all = false;  ///< Compare the checksums of all columns, however large.
   bool resume = false;      ///< Continue the run in the folder, if there is one.
   bool force = false;       ///< Replace an existing run.
-  /// Continue, with a warning, a run that was rounded in another way (engine/fit/rounding.h).
+  /// Continue, with a warning, a run whose earlier processes rounded differently (engine/fit/rounding.h).
   bool allow_other_rounding = false;
 
   MemoryShare memory = {};
   int64_t prefetch = 2;                       ///< Number of blocks read ahead, as far as the budget allows.
-  ScratchSpace scratch = {};                  ///< Space for the next blocks of one giant graph.
+  ScratchSpace scratch = {};                  ///< Disk space for the next blocks of one giant graph.
   TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for without running anything.
   int ranks = 1;                              ///< Number of processes of the run.
@@ -45,11 +45,11 @@ struct RunRequest {
   const std::atomic<bool>* interrupt = nullptr;
 
   /// Whether an early refusal names the smallest budget that works, which raises the cap of the ledger. If
-  /// false, the caller does it with largest_budget(plan_beyond_budget()).
+  /// false, the caller finds it with largest_budget(plan_beyond_budget()).
   bool explains_refusals = true;
-  /// Further facts of the program and its limits for the manifest.
+  /// Further facts about the program and its limits, for the manifest.
   Json facts = Json::object();
-  /// The process that follows the run for its trackers, if the caller has started it; otherwise train_run()
+  /// The process that sends the run to its trackers, if the caller has started it; otherwise train_run()
   /// starts it.
   std::shared_ptr<const TrackerProcess> trackers = {};
   RunObserver* observer = &RunObserver::none();
@@ -58,8 +58,8 @@ struct RunRequest {
   bool writes() const { return rank_of(exchange) == 0; }
   /// Whether blocks run on a GPU, or are planned for one.
   bool is_on_device() const { return device != nullptr || device_budget.has_value(); }
-  /// The options of every stage, without what differs from stage to stage: folder, identity, and whether it
-  /// is resumed.
+  /// Returns the options that all stages share. A stage's folder, its identity, and whether it is resumed are
+  /// not set.
   RunOptions stage_options() const;
 };
 

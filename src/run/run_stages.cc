@@ -15,18 +15,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Takes the memory that earlier stages left off the options of a stage.
+// Removes the memory that earlier stages left from the share of a stage.
 RunOptions after_earlier_stages(const StageMemory& memory, RunOptions run) {
   run.memory = memory.share();
   run.memory.outside_varies = StageMemory::kLeftVaries;
   return run;
 }
 
-// The options of a stage from those of the run.
+// Returns the options of a stage, derived from those of the run.
 RunOptions options_of(const SeededStage& seeded, RunOptions run) {
   run.folder = RunFolder{run.folder}.seed(seeded.seed) / seeded.stage.folder;
   run.identity += fmt::format(" seed {} {}", seeded.seed, seeded.stage.folder);
-  // A device that rounds differently gives other weights, so it is part of the identity.
+  // A device that rounds differently gives other weights, so its model is part of the identity.
   if (run.device != nullptr) run.identity += " on " + run.device->model();
   if (run.writes()) make_folders(run.folder);
   barrier(run.exchange);  // A stage that is refused removes the run's folder, so all ranks wait here.
@@ -50,7 +50,7 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     StageReport report = seeded.stage.run(run);
     barrier(run.exchange);  // The next stage reads what rank 0 has written.
     if (report.was_there) continue;
-    // A plan adds a margin for the differences of processes; this process ran within its cap.
+    // A plan adds a margin for the differences between processes; this process ran within its cap.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
       report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.memory.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();

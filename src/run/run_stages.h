@@ -23,20 +23,20 @@ struct SeededStage {
   Stage stage;
 };
 
-/// Runs stages one after the other. `run` has the folder of the run and the identity of its recipe and data;
-/// a stage has a folder and an identity below these. `observer` learns of each stage; `unit` is what its
-/// progress counts. Each stage's plan accounts for the memory left by earlier ones
-/// (engine/plan/stage_memory.h). In a run of several ranks all of them finish a stage before the next starts.
-/// Errors: those of the stages.
+/// Runs stages one after the other. `run` has the folder of the run, and the identity of its recipe and data;
+/// the folder and the identity of a stage are derived from them. `observer` is notified of each stage; `unit`
+/// is what its progress counts. Each stage's plan accounts for the memory left by earlier ones
+/// (engine/plan/stage_memory.h). In a run of several ranks all of them finish a stage before the next one
+/// starts. Errors: those of the stages.
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const RunOptions& run,
                                      RunObserver& observer, const char* unit);
 
-/// The plans of stages, by name.
+/// Plans of stages, by name.
 using StagePlans = std::vector<std::pair<std::string, MemoryPlan>>;
 
 /// Plans the memory of each stage; nothing is written. Errors: those of the stages.
 StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run);
-/// The plan that needs the largest budget.
+/// Returns the plan that needs the largest budget.
 const MemoryPlan& largest_budget(const StagePlans& plans);
 
 }  // namespace plimsoll

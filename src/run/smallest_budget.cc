@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A rehearsal writes zeros into reports and JSON; real figures are some bytes longer as text.
+// A rehearsal writes zeros into reports and JSON; the text of real numbers is some bytes longer.
 constexpr int64_t kLongerFigures = 4 * kKiB;
 
 }  // namespace

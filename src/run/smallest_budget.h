@@ -11,27 +11,28 @@
 
 namespace plimsoll {
 
-/// The budget of a command. If it is too small, the error names a budget that works.
+/// The budget of a command, and how to report that it is too small.
 struct StatedBudget {
-  std::string purpose;  ///< The work within the budget: "to evaluate runs/gat".
-  MemoryShare memory;   ///< Without a budget, errors are those of the work.
+  std::string purpose;  ///< The work that has to fit into the budget: "to evaluate runs/gat".
+  MemoryShare memory;   ///< If it has no budget, errors are those of the work.
   /// Lifts the limits that hold the process to the budget.
   std::function<void()> release = [] {};
 };
 
-/// Runs the work as a rehearsal, within the cap of the ledger.
+/// Rehearses the work within the cap of the ledger.
 using Rehearse = std::function<void(Rehearsal& rehearsal)>;
 
-/// The smallest budget with which the work works, in bytes. Errors: those of the work; BudgetExceeded if the
-/// cap of the ledger is too low for the rehearsal.
+/// Returns the smallest budget with which the work succeeds, in bytes. Errors: those of the work;
+/// BudgetExceeded if the cap of the ledger is too low for the rehearsal.
 int64_t budget_of(const Rehearse& rehearse, const MemoryShare& memory);
 
-/// Makes the error for a budget that lacks at least `missing` bytes: BudgetTooSmall, which names the smallest
-/// budget that works. Raises the cap of the ledger to the limits of the machine, permanently. Errors: those
-/// of the work; BudgetExceeded if these limits are too low to find out.
+/// Returns the error for a budget that lacks at least `missing` bytes: BudgetTooSmall, which names the
+/// smallest budget that works. Raises the cap of the ledger to the limits of the machine, permanently.
+/// Errors: those of the work; BudgetExceeded if these limits are too low to find out.
 BudgetTooSmall refusal_of(const StatedBudget& budget, int64_t missing, const Rehearse& rehearse);
 
-/// Calls work() within a budget. Errors: those of the work; if the budget is too small, that of refusal_of().
+/// Calls work() within a budget. Errors: those of the work; if the budget is too small, the one that
+/// refusal_of() returns.
 template <typename Work>
 auto do_within(const StatedBudget& budget, const Work& work, const Rehearse& rehearse) {
   if (budget.memory.is_below_floor()) throw refusal_of(budget, 0, rehearse);

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/word_text.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
 
@@ -24,10 +23,10 @@ void register_tasks(std::span<const NamedTask> tasks) {
   known_tasks().assign(tasks.begin(), tasks.end());
 }
 
-const Task& find_task(TaskName name) {
+const Task& find_task(std::string_view name) {
   for (const NamedTask& known : known_tasks())
     if (name == known.name) return known.find();
-  throw UsageError(fmt::format("task '{}' is not known", name));
+  throw UsageError(fmt::format("task '{}' is unknown", name));
 }
 
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
@@ -37,16 +36,19 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
   if (is_for(kind.c_str())) return;
   if (kind == kGraphKind)
     throw UsageError(
-        fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
+        fmt::format("task '{}' is not for one giant graph; set task: node_classification, node_regression, "
+                    "node_multilabel_classification or link_prediction",
                     recipe.task));
   if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
         fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
-                    "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
-                    data.string(), kind, recipe.task));
-  if (kind == kGraphSetKind && is_for("frames"))
-    throw UsageError(fmt::format(
-        "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
+                    "make one by `plimsoll ingest graph`{}",
+                    data.string(), kind, recipe.task,
+                    recipe.task == "link_prediction" ? " and `plimsoll split-edges`" : ""));
+  if (kind == kGraphSetKind && kinds.size() == 1)
+    throw UsageError(
+        fmt::format("task '{}' needs a data set of {}; for a graph_set set task: graph_classification",
+                    recipe.task, kinds.front()));
   throw UsageError(fmt::format("{}: found a data set of kind '{}', which is not for task '{}'", data.string(),
                                kind, recipe.task));
 }

@@ -4,32 +4,36 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "run/evaluation.h"
 #include "run/predictions.h"
+#include "run/recipe_change.h"
 #include "run/run_request.h"
 #include "run/run_stages.h"
 #include "run/training_data.h"
 
 namespace plimsoll {
 
-/// A task on one data set, opened to train.
+/// A task that was opened on one data set for training.
 class Training {
  public:
   virtual ~Training() = default;
 
   virtual const TrainingData& data() const = 0;
-  /// The stages of one seed, in the order in which they run. The files of the seed are in `folder`. The
-  /// stages must not outlive the object.
+  /// Returns the stages of one seed, in the order in which they run. The files of the seed are in `folder`.
+  /// The stages must not outlive the object.
   virtual std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const = 0;
-  /// Text that names the model, and text that describes the data.
+  /// Return texts that name the model and describe the data.
   virtual std::string model() const = 0;
   virtual std::string trained_on() const = 0;
   /// Finishes the run after its last stage. `stages` are those that trained a model. Returns the stage whose
-  /// model is the run's result, or null if it did not run. It may close the data set.
+  /// model is the run's result, or null if that stage did not run. It may close the data set.
   virtual const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                      const RunOptions& run) = 0;
+  /// The file to which finish() copies the run's result; empty: it makes no copy.
+  virtual std::filesystem::path copy_of_result(const RunFolder& /*folder*/) const { return {}; }
 };
 
 /// A task of a recipe. Immutable.
@@ -43,14 +47,18 @@ class Task {
   virtual bool takes_teacher() const { return false; }
   /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
+  /// Whether it trains one model, whose size the sections `gnn` and `paths` say.
+  virtual bool has_one_model() const { return true; }
+  /// Returns changes of the recipe that make its models smaller.
+  virtual std::vector<RecipeChange> smaller_models(const Recipe& recipe) const { return smaller_gnn(recipe); }
   /// Opens a data set to train. Errors: UsageError for data or a recipe that does not suit the task;
   /// InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
-  /// Evaluates what a run has trained. In a rehearsal the result is meaningless. Errors: UsageError,
-  /// InputError, BudgetTooSmall.
+  /// Evaluates the models that a run has trained. In a rehearsal the result is meaningless. Errors:
+  /// UsageError, InputError, BudgetTooSmall.
   virtual EvaluationResult evaluate(const RunEvaluation& asked) const = 0;
-  /// Rehearses evaluate() for a run that is not trained yet, on the data that will train it. Returns false if
-  /// the task cannot. Errors: those of open().
+  /// Rehearses evaluate() for a run that is not trained yet, on its training data. Returns false if the task
+  /// cannot. Errors: those of open().
   virtual bool rehearse_evaluation(const RunRequest& /*request*/, Rehearsal& /*rehearsal*/) const {
     return false;
   }
@@ -61,18 +69,18 @@ class Task {
 
 /// A task, and its name in recipes.
 struct NamedTask {
-  TaskName name;
+  std::string_view name;
   const Task& (*find)();
 };
 
-/// Makes tasks known to find_task(). A program calls it once at its start (cli/known_tasks.h), before it
+/// Makes tasks available to find_task(). A program calls it once at its start (cli/known_tasks.h), before it
 /// starts other threads.
 void register_tasks(std::span<const NamedTask> tasks);
 
 /// The task with this name. Thread-safe. Errors: UsageError.
-const Task& find_task(TaskName name);
+const Task& find_task(std::string_view name);
 
-/// Throws UsageError with a remedy unless the data set is of one of these kinds.
+/// Throws UsageError with a remedy if the data set is not of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                   const std::vector<std::string>& kinds);
 

@@ -17,14 +17,14 @@
 namespace plimsoll {
 namespace {
 
-// The Python that has the package: if Python has started the process, its own.
+// Returns the Python that has the package: if Python has started the process, its own interpreter.
 std::string python() {
   const char* const given = std::getenv("PLIMSOLL_PYTHON");
   return given != nullptr && *given != 0 ? given : "python3";
 }
 
-// Starts a process in a session of its own, so that signals from the terminal to the training do not reach
-// it. Returns 0 or an error number.
+// Starts a process in a new session, so that signals from the terminal to the training do not reach it.
+// Returns 0 or an error number.
 int start(const std::vector<std::string>& words, int socket, int* process) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

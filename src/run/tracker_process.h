@@ -6,20 +6,21 @@
 
 namespace plimsoll {
 
-/// Runs `plimsoll sync` in addition to a training: a process outside the budget that follows the journal of
-/// the run and sends it to the trackers (`run.trackers`). It notices the end of training, however it ends,
-/// because its end of a socket is then closed; it sends the rest and exits. Training never waits for it.
+/// Runs `plimsoll sync` in addition to a training run: a process outside the budget that follows the journal
+/// of the run and sends it to the trackers (`run.trackers`). It notices the end of training, however it ends,
+/// because the other end of a socket is then closed; it sends the rest and exits. Training never waits for
+/// it.
 class TrackerProcess {
  public:
   /// Starts the process and waits until it reports that it has everything it needs. Its memory then counts as
-  /// memory of other processes (memory/limits.h). Errors: UsageError with the remedy, such as the missing
-  /// package.
+  /// memory of other processes (memory/limits.h). Errors: UsageError with the remedy, for example for a
+  /// missing package.
   TrackerProcess(const std::filesystem::path& run, const std::vector<std::string>& trackers);
   ~TrackerProcess();
   TrackerProcess(const TrackerProcess&) = delete;
   TrackerProcess& operator=(const TrackerProcess&) = delete;
 
-  /// Tells the process that the folder of the run exists, so that it may read and write in it. Without this
+  /// Tells the process that the folder of the run exists, so that it may read and write there. Without this
   /// call it exits.
   void follow() const;
 

@@ -32,13 +32,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A stage alone continues the existing run, unless that is to be replaced.
+// A stage that is run alone continues the existing run, unless the run is to be replaced.
 bool continues_run(const RunRequest& request) {
   const bool asked = request.resume || (!request.stages.empty() && !request.force);
   return asked && holds_a_run({request.folder});
 }
 
-// A run that was made under earlier rules continues under them.
+// A run that was made under earlier rules continues under these rules.
 Recipe under_its_rules(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   const RunFolder folder{request.folder};
@@ -50,7 +50,7 @@ Recipe under_its_rules(const RunRequest& request) {
   }
   if (request.writes())
     fmt::print(stderr,
-               "plimsoll: {} was made by an earlier version and goes on under its rules: split.rule 1, "
+               "plimsoll: {} was made by an earlier version and continues under its rules: split.rule 1, "
                "sampling.exclude_targets false, init_target_scale model\n",
                request.folder.string());
   return with_earlier_rules(recipe);
@@ -92,10 +92,10 @@ std::vector<SeededStage> stages_of(const RunRequest& request, const Training& tr
   return stages;
 }
 
-// Checks whether every stage fits before the first one trains. Plans without data leave nothing in the
-// process, memory that stages at their smallest budget would lack, but overestimate the BLAS buffers. If they
-// do not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors
-// of processes differ, each stage decides when it starts.
+// Checks whether every stage fits before the first one trains. Plans without data leave no memory in the
+// process that stages at their smallest budget would lack, but they overestimate the BLAS buffers. If they do
+// not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors of
+// processes differ, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run) {
   if (stages.size() < 2 || run.memory.budget == 0) return;
   const auto of_other_seed = std::ranges::find_if(
@@ -167,7 +167,7 @@ class TrainRun final : private FitObserver {
     refuse_at_once(stages_, request_.stage_options());
   }
 
-  // Makes the folder, or takes that of an earlier run, and writes the first files. The manifest comes first,
+  // Makes the folder, or uses that of an earlier run, and writes the first files. The manifest comes first,
   // because it marks the folder as a run.
   void claim() {
     facts_.roundings = Json::array({rounding_here()});
@@ -233,8 +233,9 @@ class TrainRun final : private FitObserver {
     if (main != nullptr) done_.file = folder_.seed(main->seed) / main->report.stage / "model.safetensors";
     done_.unsaved.attempt([&] { manifest_->finish(done_.stages, main); });
     if (fresh_) fresh_->commit();
-    if (main != nullptr && done_.stages.size() > 1 && FileSystem::disk().exists(folder_.detector()))
-      done_.file = folder_.detector();
+    const std::filesystem::path copy = training_->copy_of_result(folder_);
+    if (main != nullptr && done_.stages.size() > 1 && !copy.empty() && FileSystem::disk().exists(copy))
+      done_.file = copy;
     done_.seconds = seconds_since(start_);
   }
 
@@ -267,10 +268,10 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
   const Task& task = find_task(recipe.task);
   if (seeds > 1 && !task.takes_seeds())
     throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
-                     std::string(word_of(recipe.task)) + "' its own seed");
+                     recipe.task + "' its own seed");
   if (!teacher.empty() && !task.takes_teacher())
-    throw UsageError("--teacher is for task distillation, and the recipe's task is '" +
-                     std::string(word_of(recipe.task)) + "'; set task: distillation, or leave it out");
+    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
+                     "'; set task: distillation, or leave it out");
 }
 
 TrainedRun train_run(const RunRequest& asked) {
@@ -291,7 +292,7 @@ TrainedRun train_run(const RunRequest& asked) {
     return run.emplace(request, reads).run();
   } catch (const BudgetExceeded& refusal) {
     if ((run && run->has_started()) || !explains) throw;
-    run.reset();  // Its data would count for the plan.
+    run.reset();  // Its data would count in the plan.
     request.observer->release();
     refuse(&refusal);
     throw;

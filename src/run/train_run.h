@@ -13,13 +13,14 @@ namespace plimsoll {
 
 /// The result of a run.
 struct TrainedRun {
-  std::vector<TrainedStage> stages;  ///< Columns that existed already are left out.
+  std::vector<TrainedStage> stages;  ///< Columns that already existed are left out.
   std::optional<TrainedStage> main;  ///< The stage whose model is the run's result, if it ran.
   std::string model;                 ///< Text that names the model.
   std::string trained_on;            ///< Text that describes the data.
-  std::filesystem::path file;        ///< The file of the model or detector.
+  std::filesystem::path file;        ///< The file of the model.
   double seconds = 0;
-  Unsaved unsaved = {};  ///< Set if the manifest of the finished run could not be saved; `resume` writes it.
+  Unsaved unsaved = {};  ///< Set if the manifest of the finished run could not be saved; resuming the run
+                         ///< writes it.
 
   bool is_one_model() const { return stages.size() == 1 && !stages.front().report.weights.empty(); }
 };
@@ -29,7 +30,7 @@ struct TrainedRun {
 /// anything is done; BudgetExceeded and Interrupted later, with a run that can be resumed.
 TrainedRun train_run(const RunRequest& request);
 
-/// Throws UsageError for several seeds of a task that takes one, and for a teacher of a task that has none.
+/// Throws UsageError for several seeds if the task accepts only one, and for a teacher if the task has none.
 void require_taken(const Recipe& recipe, int64_t seeds, const std::filesystem::path& teacher);
 
 }  // namespace plimsoll

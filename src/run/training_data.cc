@@ -26,12 +26,20 @@ Openers& openers() {
   return all;
 }
 
+using OverlapFinder = Overlap (*)(const DataSetView&);
+
+OverlapFinder& overlap_finder() {
+  static OverlapFinder find = [](const DataSetView&) { return Overlap(); };
+  return find;
+}
+
 // Throws UsageError for options that do not work with one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
   if (recipe.gnn.norm == NormKind::graph)
-    throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
+    throw UsageError(
+        "gnn.norm graph is computed over a whole graph, but blocks hold samples of one; set batch");
   const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
   if (hops != recipe.gnn.layers)
     throw UsageError(fmt::format(
@@ -47,40 +55,22 @@ void require_columns(const std::filesystem::path& folder, const std::string& kin
                     folder.string(), kind));
   if (recipe.uses_paths() && kind != kGraphSetKind)
     throw UsageError(
-        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+        fmt::format("model {} needs coordinates of nodes, which a graph_set may have; {} is a {}",
                     recipe.model, folder.string(), kind));
 }
 
-// The overlap of windows made by `plimsoll windows`, from the options in the manifest; 0 for other graphs.
-int64_t overlap_of(const DataSetView& set) {
-  const Json::json_pointer options("/provenance/options");
-  if (!set.manifest().contains(options) || !set.manifest().at(options).is_object()) return 0;
-  const auto length = [&](const char* key) -> std::optional<WindowLength> {
-    const Json value = set.manifest().at(options).value(key, Json());
-    try {
-      if (value.is_number_integer()) return WindowLength::parse(value.dump());
-      if (value.is_string()) return WindowLength::parse(value.get<std::string>());
-    } catch (const UsageError&) {
-    }
-    return std::nullopt;
-  };
-  const auto window = length("window");
-  const auto stride = length("stride");
-  if (!window || !stride || window->unit != stride->unit || window->value < 1 || stride->value < 1) return 0;
-  return overlapping_windows(window->value, stride->value);
-}
-
 // Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
-// share frames.
-int64_t embargo_of(const SplitSection& split, int64_t overlap) {
-  const int64_t needed = split.rule == 1 ? 0 : overlap;
+// share data.
+int64_t embargo_of(const SplitSection& split, const Overlap& overlap) {
+  const int64_t needed = split.rule == 1 ? 0 : overlap.graphs;
   if (split.embargo.is_auto()) return std::max<int64_t>(needed, 1);
   const int64_t given = split.embargo.number<int64_t>();
   if (given < needed)
-    throw UsageError(fmt::format(
-        "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
-        "sides of the split; set split.embargo: {} or more, or auto",
-        given, needed, needed));
+    throw UsageError(
+        fmt::format("split.embargo is {}, but {} with the {} after it, and these would be on both sides of "
+                    "the split; set "
+                    "split.embargo: {} or more, or auto",
+                    given, overlap.what, needed, needed));
   return given;
 }
 
@@ -97,6 +87,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
           .splits = options.seeds ? std::vector<std::string>{"train", "valid"} : std::vector<std::string>(),
           .edges = {.weight = recipe.gnn.edge_weight, .features = is_attention(recipe.gnn.conv)},
           .negatives = options.seeds ? options.negatives : std::nullopt,
+          .labels = options.labels,
           .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
           .row_places = options.on_device};
@@ -108,6 +99,16 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary)) {
   openers()[kind] = open;
+}
+
+std::vector<std::string> opened_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, open] : openers()) kinds.push_back(kind);
+  return kinds;
+}
+
+void register_overlap(Overlap (*find)(const DataSetView& set)) {
+  overlap_finder() = find;
 }
 
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
@@ -148,7 +149,7 @@ void TrainingData::open_graph_set(const std::filesystem::path& folder, const Rec
   auto graphs =
       std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
   identity_ = graphs->set().identity();
-  overlap_ = overlap_of(graphs->set());
+  overlap_ = overlap_finder()(graphs->set());
   source_ = std::move(graphs);
   if (!options.forests) return;
   auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
@@ -161,12 +162,17 @@ void TrainingData::take(OpenedData opened) {
   source_ = std::move(opened.source);
   identity_ = std::move(opened.identity);
   unit_ = opened.unit;
-  overlap_ = opened.overlap;
+  overlap_ = std::move(opened.overlap);
 }
 
 void TrainingData::hide_features(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
+}
+
+void TrainingData::order_features(const FeatureOrder& order) {
+  if (neighbours_ == nullptr && (order.nodes.changes() || order.edges.changes()))
+    source_ = std::make_unique<OrderedFeatures>(std::move(source_), order);
 }
 
 std::string TrainingData::forests_in_words() const {
@@ -196,7 +202,7 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 
 int threads_that_read(const std::filesystem::path& folder) {
   // For one giant graph: one thread that samples, and three that read rows ahead (rows/spilled_features.h).
-  // Thread pools that read account for their own memory (memory/enforce.h).
+  // Thread pools for reading account for their own memory (memory/enforce.h).
   constexpr int kOfGraph = 4;
   return kind_of(folder) == kGraphKind ? kOfGraph : 0;
 }

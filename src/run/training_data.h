@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "config/recipe.h"
 #include "engine/data/split.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
@@ -16,21 +18,28 @@
 
 namespace plimsoll {
 
-/// How a data set is opened.
+/// Options for opening a data set.
 struct DataOptions {
   ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
   /// Whether blocks run on a device: feature rows of one giant graph may stay there.
   bool on_device = false;
-  /// For one giant graph: makes blocks of its seeds, to train. Without them the graph needs no labels, no
+  /// For one giant graph: make blocks of its seeds, for training. If false, the graph needs no labels, no
   /// splits and no held-out edges.
   bool seeds = true;
-  /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
+  /// For one giant graph: predict pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
-  Targets targets = Targets::none;  ///< Targets of a graph_set.
-  bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
+  Targets targets = Targets::none;          ///< Targets of a graph_set.
+  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: what is to be predicted of nodes.
+  bool forests = false;  ///< Whether graphs become forests from pretraining.root (ForestSource).
   /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
   /// they are those of the data.
   MessageIds vocabulary = {};
+};
+
+/// The graphs after a graph that share part of its data.
+struct Overlap {
+  int64_t graphs = 0;  ///< Number of these graphs; 0 also if it is unknown.
+  std::string what;    ///< Says what is shared, such as "a row shares columns".
 };
 
 /// A data set of a kind that this module does not know, opened by the module that does.
@@ -39,7 +48,7 @@ struct OpenedData {
   std::unique_ptr<BlockSource> source;
   Json identity;
   const char* unit = "graphs";
-  int64_t overlap = 0;
+  Overlap overlap = {};
 };
 
 /// Registers `open` for data sets of a kind. A program calls it at its start (cli/known_tasks.h), before it
@@ -48,27 +57,35 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
 
+/// The kinds for which register_opener() was called.
+std::vector<std::string> opened_kinds();
+
+/// Registers what finds the overlap of the graphs of a graph_set. A program calls it as it calls
+/// register_opener().
+void register_overlap(Overlap (*find)(const DataSetView& set));
+
 /// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
 /// neighbours, or graphs made on the fly from data of another kind.
 class TrainingData {
  public:
-  /// Hides the features that recipe.data.without names. Errors: InputError; UsageError for features that do
-  /// not exist, and for a recipe that does not work with data of this kind.
+  /// Opens a data set, without the features that recipe.data.without names. Errors: InputError; UsageError
+  /// for features that do not exist, and for a recipe that does not work with data of this kind.
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
+  /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
+  /// the order of the graph.
+  void order_features(const FeatureOrder& order);
   /// Null unless the data set is a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
-  /// Counts of the graphs that became forests, if the task asks for forests.
+  /// Counts of the graphs that became forests, if the task requests forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// The unit of its graphs: windows, graphs, or blocks of one giant graph.
+  /// The unit of its graphs: "graphs", "blocks" of one giant graph, or as the kind of data calls them.
   const char* unit() const { return unit_; }
-  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if their
-  /// length is unknown.
-  int64_t overlap() const { return overlap_; }
+  const Overlap& overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
@@ -87,19 +104,19 @@ class TrainingData {
   const ForestSource* forests_ = nullptr;        // Points to source_ or is null.
   int64_t root_;                                 // Root of the forests.
   const char* unit_ = "graphs";
-  int64_t overlap_ = 0;
+  Overlap overlap_;
   Json identity_;
 };
 
-/// Maximum number of threads that read a data set in addition to those that read blocks ahead: their stacks
-/// need address space.
+/// Returns the maximum number of threads that read a data set in addition to those that read blocks ahead:
+/// their stacks need address space.
 int threads_that_read(const std::filesystem::path& folder);
 
-/// The split that a recipe asks for. `shapes` has one entry per graph.
+/// Returns the split that a recipe requests. `shapes` has one entry per graph.
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
 
-/// The recipe in the units of the block engine: for one giant graph a block is one graph, and a batch is a
-/// number of blocks.
+/// Returns the recipe in the units of the block engine: for one giant graph a block is one graph, and a batch
+/// is a number of blocks.
 Recipe block_recipe(Recipe recipe, const TrainingData& data);
 
 }  // namespace plimsoll

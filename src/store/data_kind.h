@@ -9,13 +9,13 @@ namespace plimsoll {
 struct Merged;
 struct MergeRequest;
 
-/// Operations on data sets of one kind, in addition to reading their columns. Null for an operation that the
-/// kind does not have.
+/// Operations on data sets of one kind, in addition to reading their columns. A null pointer means that the
+/// kind does not have the operation.
 struct DataKind {
   const char* name = "";
-  const char* rows = "rows";  ///< What its rows are called.
+  const char* rows = "rows";  ///< Name of its rows in messages.
   int newest_version = 1;     ///< Newest version of its format that this program reads.
-  /// Adds the faults of a set, except for checksums, as one sentence each. Errors: InputError.
+  /// Appends the faults of a set, except wrong checksums, as one sentence each. Errors: InputError.
   void (*verify)(const std::filesystem::path& folder, std::vector<std::string>& wrong) = nullptr;
   /// Throws the first fault, before work that reads the whole set. Errors: InputError.
   void (*require_sound)(const std::filesystem::path& folder) = nullptr;
@@ -23,8 +23,8 @@ struct DataKind {
   Merged (*merge)(const MergeRequest& request) = nullptr;
 };
 
-/// Registers a kind. A module that owns a kind has one of these next to the reader of its data sets, so that
-/// every program that can read a kind knows it. Only before main().
+/// Registers a kind. The module that owns a kind defines such an object next to the reader of its data sets,
+/// so that every program that can read a kind knows it. Must be constructed before main().
 class DataKindRegistration {
  public:
   explicit DataKindRegistration(const DataKind& kind);

@@ -83,7 +83,7 @@ NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const 
 
 std::list<DataSetWriter::Column>::iterator DataSetWriter::find(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &Column::name);
-  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
+  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is a bug in Plimsoll");
   return found;
 }
 
@@ -120,7 +120,7 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
 }
 
 void DataSetWriter::publish(Json manifest, int format_version) {
-  Json columns = manifest.value("columns", Json::object());  // Files that the caller made.
+  Json columns = manifest.value("columns", Json::object());  // Entries for files that the caller made.
   for (Column& column : columns_) {
     if (column.writer) finish(column);
     columns[column.name] = std::move(column.entry);
@@ -150,7 +150,7 @@ DataSetView::DataSetView(std::filesystem::path folder, const std::string& kind)
     const std::string file =
         entry.is_object() ? entry.value("file", Json()).is_string() ? entry["file"] : Json("") : "";
     if (!file.ends_with(".npy") || file.find('/') != std::string::npos)
-      throw InputError(where + ": the manifest gives no file for it inside the folder");
+      throw InputError(where + ": the manifest names no file for it inside the folder");
     NpyView view(folder_ / file);
     const Json shape = view.shape().shape;
     if (entry.value("dtype", Json()) != view.shape().dtype || entry.value("shape", Json()) != shape)

@@ -15,11 +15,11 @@
 
 namespace plimsoll {
 
-/// Whether an output folder is free, holds exactly what is about to be written, or something else.
+/// State of an output folder: free, holding exactly what is about to be written, or holding something else.
 enum class Existing { none, same, other };
 
-/// Compares the "provenance" of a data set at `folder` with the given one. A folder that is no data set is
-/// `other`.
+/// Compares the "provenance" of a data set at `folder` with the given one. Returns `other` for a folder that
+/// is not a data set.
 Existing find_existing(const std::filesystem::path& folder, const Json& provenance);
 
 /// Returns the origin of a data set: {"tool": "plimsoll 0.1.0", "sources": [...], "options": {...}}.
@@ -40,14 +40,14 @@ class DataSetWriter {
     return add(name, npy_dtype<T>(), row);
   }
 
-  /// Completes a column before publish(), which frees its buffer and its open file. The reference from
-  /// column() ends.
+  /// Completes a column before publish(), which frees its buffer and closes its file. The reference from
+  /// column() becomes invalid.
   void finish(const std::string& name);
   /// Removes a column.
   void discard(const std::string& name);
 
-  /// Rewrites a column, whose rows are all there, with another dtype. `fill` gets the old column, mapped, and
-  /// the new writer.
+  /// Rewrites a column, whose rows have all been appended, with another dtype. `fill` gets the old column,
+  /// mapped, and the new writer.
   void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 
@@ -79,8 +79,9 @@ class DataSetWriter {
 /// may read it.
 class DataSetView {
  public:
-  /// Errors: InputError if the folder is no data set, is of another kind or a newer format version, or if a
-  /// column is missing or differs from its description in the manifest. An empty `kind` accepts any.
+  /// Opens the folder. Errors: InputError if it is not a data set, is of another kind or a newer format
+  /// version, or if a column is missing or differs from its description in the manifest. An empty `kind`
+  /// accepts any.
   explicit DataSetView(std::filesystem::path folder, const std::string& kind = "");
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -107,12 +108,12 @@ class DataSetView {
   std::map<std::string, NpyView> columns_;
 };
 
-/// Returns the parsed manifest of a folder. `charge` holds its memory; without one, it is in the ledger only
-/// during the call. Errors: InputError, BudgetExceeded.
+/// Returns the parsed manifest of a folder. `charge` holds its memory; the overload without it keeps the
+/// memory in the ledger only during the call. Errors: InputError, BudgetExceeded.
 Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 
-/// Returns the kind of data set in a folder: "frames", "graph_set", "graph", ... Errors: those of
+/// Returns the kind of data set in a folder: "graph_set", "graph" and so on. Errors: those of
 /// read_manifest().
 std::string kind_of(const std::filesystem::path& folder);
 

@@ -102,6 +102,11 @@ void GraphWriter::append_y(std::span<const int64_t> classes) {
   y_.rows += static_cast<int64_t>(classes.size());
 }
 
+void GraphWriter::append_node_targets(std::span<const float> values, int64_t width) {
+  column<float>(node_targets_.writer, "node_target", {width}).append(values);
+  node_targets_.rows += static_cast<int64_t>(values.size()) / width;
+}
+
 void GraphWriter::append_node_id(std::span<const int64_t> ids) {
   column<int64_t>(node_id_.writer, "node_id").append(ids);
   node_id_.rows += static_cast<int64_t>(ids.size());
@@ -129,9 +134,8 @@ void GraphWriter::append_split_edges(size_t split, std::span<const int64_t> edge
 void GraphWriter::require_counts() const {
   const auto require = [](const Counted& column, int64_t rows, const char* name) {
     if (column.writer != nullptr && column.rows != rows)
-      throw Failure(
-          fmt::format("a graph was given {} rows of '{}', expected {}; this is an error of the program",
-                      column.rows, name, rows));
+      throw Failure(fmt::format("a graph was given {} rows of '{}', expected {}; this is a bug in Plimsoll",
+                                column.rows, name, rows));
   };
   require(indices_, edges_, "indices");
   require(edge_weight_, edges_, "edge_weight");
@@ -139,10 +143,10 @@ void GraphWriter::require_counts() const {
   require(edge_id_, edges_, "edge_id");
   require(x_, nodes_, "x");
   if (linked_x_ && linked_x_->shape.rows() != nodes_)
-    throw Failure(
-        fmt::format("a graph was linked to {} rows of 'x', expected {}; this is an error of the program",
-                    linked_x_->shape.rows(), nodes_));
+    throw Failure(fmt::format("a graph was linked to {} rows of 'x', expected {}; this is a bug in Plimsoll",
+                              linked_x_->shape.rows(), nodes_));
   require(y_, nodes_, "y");
+  require(node_targets_, nodes_, "node_target");
   require(node_id_, nodes_, "node_id");
   require(name_ptr_, nodes_, "node_name");
 }
@@ -195,6 +199,8 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
     x_ = set_.columns().at("x").data();
   }
   y_ = optional_column<int64_t>(set_, "y");
+  target_width_ = width(set_, "node_target");
+  if (target_width_ > 0) node_targets_ = set_.column<float>("node_target", {target_width_});
   node_id_ = optional_column<int64_t>(set_, "node_id");
   name_ptr_ = optional_column<int64_t>(set_, "node_name_ptr");
   const auto names = optional_column<uint8_t>(set_, "node_name");
@@ -216,10 +222,10 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
       throw damaged(fmt::format("'{}' has {} rows, expected {}", name, found->second.shape().rows(), rows));
   };
   for (const char* name : {"edge_weight", "edge_attr", "edge_id"}) require(name, edges_);
-  for (const char* name : {"x", "y", "node_id"}) require(name, nodes());
+  for (const char* name : {"x", "y", "node_target", "node_id"}) require(name, nodes());
   require("node_name_ptr", nodes() + 1);
   if (set_.has_column("node_name") != set_.has_column("node_name_ptr"))
-    throw damaged("of node_name and node_name_ptr there is only one");
+    throw damaged("only one of node_name and node_name_ptr exists");
   if (has_names() && (name_ptr_.front() != 0 || name_ptr_.back() != static_cast<int64_t>(names_.size())))
     throw damaged("node_name_ptr does not run from 0 to the number of bytes of node_name");
   try {
@@ -229,7 +235,7 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   }
   require_narrow_x();
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
-    throw damaged("class_names are not as many as classes");
+    throw damaged("the number of class_names differs from the number of classes");
 }
 
 // Checks that the manifest's entry for x agrees with the column.

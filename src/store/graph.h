@@ -20,13 +20,14 @@ namespace plimsoll {
 /// The kind of data set that holds one graph of any size.
 inline constexpr const char* kGraphKind = "graph";
 
-/// The splits of a graph, in their order in the data set. Their columns are called NAME_idx.
+/// The splits of a graph, in their order in the data set. Their columns are named NAME_idx.
 inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "test"};
 
 /// Returns the name of a split's column of edges, NAME_edges. `split` is an index into kGraphSplits.
 std::string edges_column(size_t split);
 
-/// Neighbours in a row: `in` for sources of its edges, `out` for targets.
+/// Neighbours in the row of a node: `in` for sources of its incoming edges, `out` for targets of its outgoing
+/// edges.
 enum class EdgeDirection : uint8_t { in, out };
 template <>
 inline constexpr auto kWords<EdgeDirection> = std::to_array<std::string_view>({"in", "out"});
@@ -40,9 +41,9 @@ struct GraphTables {
   std::vector<std::string> edge_features = {};
 };
 
-/// Writes a `graph` (docs/formats/graph.md) as a stream, with a buffer for each column. V nodes, E edges, F
-/// node and K edge features. A column exists if something is appended to it. publish() refuses columns that
-/// do not agree. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
+/// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. V nodes, E edges, F
+/// features per node and K per edge. A column is written if anything is appended to it. publish() refuses
+/// columns that do not agree. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
 class GraphWriter {
  public:
   GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
@@ -52,7 +53,8 @@ class GraphWriter {
   std::filesystem::path scratch() const { return set_.path(); }
   FileSystem& files() const { return set_.files(); }
 
-  /// Appends the indices of edges at which the rows of the next nodes end: indptr without its first 0.
+  /// Appends, for each of the next nodes, the index of the edge at which its row ends: indptr without its
+  /// first 0.
   void append_row_ends(std::span<const int64_t> ends);
   /// Appends the neighbours of the next edges: as u32, or as i64 for more than 2^32 nodes.
   void append_indices(std::span<const uint32_t> indices);
@@ -60,7 +62,7 @@ class GraphWriter {
   void append_edge_weight(std::span<const float> weights);
   /// Appends whole rows of `features` values each.
   void append_edge_attr(std::span<const float> values, int64_t features);
-  /// Appends the user's numbers of the next edges. Each of 0 .. E-1 must occur once.
+  /// Appends the user's numbers of the next edges. Each number 0 .. E-1 must occur once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
   /// Links a .npy file as x instead of appending rows (linked_column.h).
@@ -68,13 +70,16 @@ class GraphWriter {
   /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
+  /// Appends whole rows of `width` numbers to predict, NaN if unknown.
+  void append_node_targets(std::span<const float> values, int64_t width);
   /// Appends the user's numbers of the next nodes.
   void append_node_id(std::span<const int64_t> ids);
   /// Appends the user's name of the next node.
   void append_node_name(std::string_view name);
   /// Appends the next nodes of a split, ascending. `split` is an index into kGraphSplits.
   void append_split(size_t split, std::span<const int64_t> nodes);
-  /// Appends the next edges of a split, each as the neighbour and the node in whose row it is, or was.
+  /// Appends the next edges of a split. Each is a neighbour and the node whose row contains, or contained,
+  /// it.
   void append_split_edges(size_t split, std::span<const int64_t> edges);
 
   int64_t nodes() const { return nodes_; }
@@ -96,7 +101,7 @@ class GraphWriter {
   NarrowColumn narrow_x_;
   std::optional<LinkedColumn> linked_x_;
   NpyWriter& indptr_;
-  Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_id_, name_ptr_;
+  Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_targets_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;
   int64_t name_bytes_ = 0;
   std::array<NpyWriter*, kGraphSplits.size()> splits_{};
@@ -109,8 +114,8 @@ class GraphWriter {
 /// any number of threads may read it.
 class GraphView {
  public:
-  /// Errors: InputError (no graph; columns that do not agree). The content of the columns is not read;
-  /// `plimsoll verify` does that.
+  /// Opens the folder. Errors: InputError (not a graph; columns that do not agree). The content of the
+  /// columns is not read; `plimsoll verify` checks it.
   explicit GraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -121,7 +126,7 @@ class GraphView {
   int64_t edge_features() const { return edge_features_; }
 
   std::span<const int64_t> indptr() const { return indptr_; }  ///< [V+1]
-  /// [E]. One of the two is empty.
+  /// [E]. One of indices() and wide_indices() is empty.
   std::span<const uint32_t> indices() const { return indices_; }
   std::span<const int64_t> wide_indices() const { return wide_indices_; }
   /// Returns the neighbour of an edge.
@@ -142,6 +147,14 @@ class GraphView {
   /// All of x as it is stored.
   std::span<const std::byte> x_bytes() const { return x_; }
   std::span<const int64_t> y() const { return y_; }  ///< [V], or empty
+  /// [V, T] numbers to predict, NaN if unknown; or empty.
+  std::span<const float> node_targets() const { return node_targets_; }
+  int64_t target_width() const { return target_width_; }  ///< T, or 0.
+  /// The numbers to predict of a node, [T].
+  std::span<const float> targets_of(int64_t node) const {
+    return node_targets_.subspan(static_cast<size_t>(node * target_width_),
+                                 static_cast<size_t>(target_width_));
+  }
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
   /// [n, 2]: the edges of a split to predict, each as a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
@@ -150,7 +163,7 @@ class GraphView {
   bool has_names() const { return !name_ptr_.empty(); }
   std::string_view name(int64_t node) const;
   std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
-  /// Returns the user's number of a node: that of the column node_id, or the node itself.
+  /// Returns the user's number of a node from the column node_id, or the node itself without that column.
   int64_t id(int64_t node) const { return node_id_.empty() ? node : node_id_[static_cast<size_t>(node)]; }
   std::span<const int64_t> node_id() const { return node_id_; }  ///< [V] as stored, or empty.
 
@@ -162,10 +175,11 @@ class GraphView {
   GraphTables tables_;
   int64_t edges_ = 0;
   int64_t edge_features_ = 0;
+  int64_t target_width_ = 0;
   std::span<const int64_t> indptr_;
   std::span<const uint32_t> indices_;
   std::span<const int64_t> wide_indices_;
-  std::span<const float> edge_weight_, edge_attr_;
+  std::span<const float> edge_weight_, edge_attr_, node_targets_;
   RowValues x_values_;
   std::span<const std::byte> x_;
   std::span<const int64_t> edge_id_, y_, node_id_, name_ptr_;

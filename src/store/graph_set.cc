@@ -68,7 +68,7 @@ std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, in
   return next == graphs ? "" : fmt::format("the {}s cover {} of {} graphs", what, next, graphs);
 }
 
-// Returns the fault in the tables. With splits that overlap, or recordings outside their split, graphs would
+// Returns the fault in the tables. If splits overlapped, or recordings were outside their split, graphs would
 // be evaluated on training data.
 std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
   std::string fault = fault_in(tables.splits, "split", graphs);
@@ -152,7 +152,7 @@ GraphSetTables tables_of_manifest(const Json& manifest, Charge& charge) {
       const int64_t number = whole_number(id);
       if (number < 0 || static_cast<MessageKey>(number) >> kChannelShift >= channels)
         throw UsageError(
-            fmt::format("vocabulary holds {}, expected IDs of 32 bits of {} channels", number, channels));
+            fmt::format("vocabulary holds {}, expected 32-bit IDs of {} channels", number, channels));
       tables.vocabulary.keys.push_back(static_cast<MessageKey>(number));
     }
   } catch (const Json::exception& error) {
@@ -232,7 +232,8 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                    {"vocabulary", vocabulary.take()},
                    {"provenance", std::move(provenance)}};
   if (!tables.vocabulary.channels.empty()) manifest["channels"] = tables.vocabulary.channels;
-  // Coordinates in pos are not in x, so a reader that does not know the column must not train without it.
+  // Coordinates in pos are not in x, so a reader that does not know the column must not be used for training
+  // without it.
   set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }
 

@@ -14,8 +14,8 @@ namespace plimsoll {
 /// The kind of data set that holds many graphs.
 inline constexpr const char* kGraphSetKind = "graph_set";
 
-/// Consecutive graphs as columns (docs/formats/graph-set.md), as a view of memory that others own. Pointers
-/// count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
+/// Columns of consecutive graphs (docs/formats/graph-set.md), as a view of memory that this object does not
+/// own. Pointers count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
 struct GraphSpans {
   std::span<const int64_t> node_ptr;  ///< [G+1]
   std::span<const int64_t> edge_ptr;  ///< [G+1]
@@ -34,7 +34,7 @@ struct GraphSpans {
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
 
-/// A range of graphs with a name: a split, or a recording within one.
+/// A range of graphs with a name: a split, or a recording within a split.
 struct GraphRange {
   std::string name;
   std::string split;  ///< Split of a recording.
@@ -44,7 +44,7 @@ struct GraphRange {
   std::optional<std::string> copy_of;  ///< "split/name" of a recording with the same content.
   std::string content = {};            ///< Hash of a recording's content, equal for copies.
 
-  int64_t bytes() const;  ///< Bytes that it takes in a growing list.
+  int64_t bytes() const;  ///< Bytes that it needs in a growing list.
 };
 
 /// Metadata of a graph_set, in addition to the columns.
@@ -54,8 +54,8 @@ struct GraphSetTables {
   std::vector<std::string> node_features;
   std::vector<std::string> edge_features;
   MessageIds vocabulary;  ///< Empty if nodes are not IDs.
-  /// Features that compare with what was learned of known IDs. They are 0 for an unknown ID, and for its
-  /// edges.
+  /// Names of features that compare a message with what was learned about its ID. They are 0 for an unknown
+  /// ID, and for its edges.
   std::vector<std::string> of_known_ids = {};
 };
 
@@ -75,8 +75,8 @@ class GraphSetWriter {
                  int64_t edge_features, const TargetWidths& targets = {},
                  FileSystem& files = FileSystem::disk());
 
-  /// Appends graphs. The columns node_y and pos are written if graphs have them. Errors: Failure (disk; only
-  /// some nodes have them).
+  /// Appends graphs. The columns node_y and pos are written if the graphs have them. Errors: Failure (disk;
+  /// only some nodes have them).
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);
 
@@ -102,8 +102,9 @@ class GraphSetWriter {
 /// A `graph_set` opened for reading.
 class GraphSetView {
  public:
-  /// Errors: InputError (no graph_set; columns that do not agree; splits or recordings that overlap, omit
-  /// graphs or do not match each other). The content of the columns is not read; `plimsoll verify` does that.
+  /// Opens the folder. Errors: InputError (not a graph_set; columns that do not agree; splits or recordings
+  /// that overlap, omit graphs or do not match each other). The content of the columns is not read; `plimsoll
+  /// verify` checks it.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr size_t kNumbers = 64 << 10;  // Numbers that are read at once.
+constexpr size_t kNumbers = 64 << 10;  // Number of values that are read at once.
 
 NumberType type_of_features(const NpyView& view, const fs::path& path) {
   const auto type = npy_number_type(view.shape().dtype);
@@ -42,9 +42,8 @@ void read_numbers(const NpyView& view, NumberType type, const fs::path& path,
                                          [](float value) { return !std::isfinite(value); });
     if (odd != numbers.data() + here) {
       const size_t at = first + static_cast<size_t>(odd - numbers.data());
-      throw InputError(
-          fmt::format("{}: row {}, column {}: found {}, expected a finite number; mend the array",
-                      path.string(), at / columns, at % columns, *odd));
+      throw InputError(fmt::format("{}: row {}, column {}: found {}, expected a finite number; fix the array",
+                                   path.string(), at / columns, at % columns, *odd));
     }
     stored.add(bytes);
     if (type != NumberType::f32) wide.add(std::span<const float>(numbers.data(), here));
@@ -62,7 +61,7 @@ LinkedColumn link_column(const fs::path& array, const fs::path& link, const std:
   if (type != NumberType::f32)
     column.narrow = {{"type", name_of(type)}, {"exact", true}, {"xxh3_f32", wide.hex64()}};
   std::error_code failed;
-  // A link to a symbolic link would follow its file to another place.
+  // A link to a symbolic link would change with its target.
   const fs::path file = fs::canonical(array);
   fs::create_hard_link(file, link, failed);
   if (!failed) return column;

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Errors: InputError that names both sets if a column has different widths in them, or exists in one only.
+// Throws InputError that names both sets if a column has different widths in them, or exists in only one.
 void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
   const auto require = [&](const char* what, int64_t expected, int64_t found) {
     if (found != expected)
@@ -19,10 +19,10 @@ void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
                                    more.set().folder().string(), found, what, first.set().folder().string(),
                                    expected));
   };
-  require("features of nodes (x)", first.node_features(), more.node_features());
-  require("features of edges (edge_attr)", first.edge_features(), more.edge_features());
-  require("numbers to be predicted of a graph (target)", first.targets().graph, more.targets().graph);
-  require("numbers to be predicted of a node (node_target)", first.targets().node, more.targets().node);
+  require("node features (x)", first.node_features(), more.node_features());
+  require("edge features (edge_attr)", first.edge_features(), more.edge_features());
+  require("targets per graph (target)", first.targets().graph, more.targets().graph);
+  require("targets per node (node_target)", first.targets().node, more.targets().node);
 }
 
 // Adds the graph counts of a shard's ranges. The ranges must be the same as in `sum`. Errors: InputError.

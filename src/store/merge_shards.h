@@ -13,39 +13,39 @@ struct MergeRequest {
   std::vector<std::filesystem::path> shards = {};  ///< In any order.
   std::filesystem::path out = {};
   bool force = false;  ///< Replace an existing output.
-  /// Called with the bytes of columns read and the total; may throw to stop. Each byte is read twice: to
-  /// check it, and to copy it.
+  /// Called with the bytes of columns read so far and the total; may throw to stop. Each byte is read and
+  /// counted twice: to check it, and to copy it.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   FileSystem& files = FileSystem::disk();
 };
 
 struct Merged {
-  /// The output existed already with the same provenance, so nothing was done.
+  /// Whether the output already existed with the same provenance, so that nothing was done.
   bool already_there = false;
   std::string kind;
-  int64_t rows = 0;   ///< Frames, graphs or edges.
+  int64_t rows = 0;   ///< Graphs, edges or other rows.
   int64_t bytes = 0;  ///< Bytes of all columns.
 };
 
-/// Merges the shards of one data set into the set that a single process would have made, byte for byte, by
-/// the operation of their kind (store/data_kind.h). Checksums of the shards are checked first. Errors:
-/// InputError that names the shard: missing, given twice, of another set, damaged, no shard, of a kind
+/// Merges the shards of one data set into the set that a single process would have made, byte for byte, with
+/// the operation of their kind (store/data_kind.h). Checksums of the shards are compared first. Errors:
+/// InputError that names the shard: missing, given twice, of another set, damaged, not a shard, of a kind
 /// without shards; Failure (disk; the output exists).
 Merged merge_shards(const MergeRequest& request);
 
-/// The merge of a kind whose shards hold consecutive rows. Not thread-safe.
+/// The merge for a kind whose shards hold consecutive rows. Not thread-safe.
 class RowMerge {
  public:
-  /// `own_sources` says that each shard was made from its own sources, and the whole from all of them.
+  /// `own_sources`: whether each shard was made from different sources, and the whole set from all of them.
   /// Errors: those of open_shards().
   RowMerge(const MergeRequest& request, bool own_sources);
 
   const std::vector<ShardFolder>& shards() const { return shards_; }
-  /// Whether the output exists already with the same provenance.
+  /// Whether the output already exists with the same provenance.
   bool is_done() const { return merged_.already_there; }
-  /// Checks the columns of all sets that will be read. Errors: InputError.
+  /// Compares the checksums of all sets that will be read. Errors: InputError.
   void check(const std::vector<const DataSetView*>& sets);
-  /// Reports that `bytes` more bytes were copied.
+  /// Reports that another `bytes` bytes were copied.
   void add(int64_t bytes) { request_.progress(done_ += bytes, 2 * merged_.bytes); }
   Json take_provenance() { return std::move(provenance_); }
   /// Returns the result of merge_shards() for a set of `rows` rows.

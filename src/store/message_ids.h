@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// A message: its ID, and in the bits from 32 on the number of its channel; 0 if each recording has one
-/// channel.
+/// Identifies a message: its ID in the lower 32 bits, and the number of its channel in the upper ones, which
+/// is 0 if each recording has one channel.
 using MessageKey = uint64_t;
 inline constexpr int kChannelShift = 32;
 inline constexpr size_t kMaxChannels = 64;  ///< Maximum number of channels of a recording.
@@ -32,8 +32,8 @@ struct MessageIds {
 /// Returns a view as I64.
 TensorSpan as_tensor(const MessageKeys& keys);
 
-/// Returns the names of channels in a model file: "plimsoll.channels" of its metadata, a JSON list. Empty if
-/// absent. Errors: InputError for anything else, or more than kMaxChannels.
+/// Returns the names of channels in a model file: the JSON list "plimsoll.channels" of its metadata. Empty if
+/// absent. Errors: InputError if it is not such a list, or has more than kMaxChannels entries.
 std::vector<std::string> channel_names(const SafetensorsView& file);
 void put_channel_names(const std::vector<std::string>& names, TensorMetadata& metadata);
 

@@ -8,7 +8,7 @@ Json metadata_json(const SafetensorsView& file, const std::string& key) {
   Json json = parse_json(file.meta(key));
   if (json.is_discarded())
     throw InputError(
-        fmt::format("{}: metadata '{}': not JSON, or nested too deep or with too many keys; the "
+        fmt::format("{}: metadata '{}': not JSON, nested too deeply, or with too many keys; the "
                     "file is damaged, fetch it or train it again",
                     file.path(), key));
   return json;

@@ -8,12 +8,12 @@
 
 namespace plimsoll {
 
-/// Parses the JSON in a key of a file's metadata. Errors: InputError that names file and key if it is
-/// missing, not JSON, or beyond JsonLimits.
+/// Parses the JSON under a key of a file's metadata. Errors: InputError that names the file and the key if
+/// the key is missing, its text is not JSON, or it exceeds JsonLimits.
 Json metadata_json(const SafetensorsView& file, const std::string& key);
 
-/// Returns the result of `read` for that JSON. Errors: InputError as above, also for a Json::exception and a
-/// UsageError of `read`.
+/// Returns the result of `read` for that JSON. Errors: InputError as above, and instead of a Json::exception
+/// or UsageError of `read`.
 template <typename Read>
 auto read_metadata(const SafetensorsView& file, const std::string& key, const Read& read) {
   const auto wrong = [&](const std::exception& error) {

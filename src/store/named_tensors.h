@@ -19,8 +19,8 @@ struct OwnedTensor {
   TensorSpan span() const { return {dtype, shape, data}; }
 };
 
-/// Tensors of a model file in addition to parameters, by name. Immutable once made, so any number of threads
-/// may read them.
+/// Tensors of a model file in addition to its parameters, by name. Immutable once made, so any number of
+/// threads may read them.
 using NamedTensors = std::map<std::string, OwnedTensor>;
 
 /// Returns a copy of `values`. T is float, double or int64_t.
@@ -28,12 +28,12 @@ template <typename T>
 OwnedTensor own_tensor(std::span<const T> values, std::vector<int64_t> shape);
 
 /// Returns the values of a tensor that must have this shape, in which -1 stands for any size. Errors:
-/// InputError with the tensor's name, what it is and what was expected.
+/// InputError with the tensor's name, what was found and what was expected.
 template <typename T>
 std::span<const T> values_of(const NamedTensors& tensors, const std::string& name,
                              const std::vector<int64_t>& shape);
 
-/// Copies a file's tensors whose names begin with `prefix` and not with `without`.
+/// Copies the tensors of a file whose names begin with `prefix` but not with `without`.
 NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix,
                          const std::string& without = " ");
 

@@ -87,7 +87,7 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
       stored.widen(bytes.data(), again);
       for (size_t i = 0; i < count; ++i) {
         if (!std::isfinite(again[i]))
-          throw InputError(fmt::format("node {}, feature {}: {} has no room in {}; take bf16 or f32",
+          throw InputError(fmt::format("node {}, feature {}: {} does not fit in {}; use bf16 or f32",
                                        (first + i) / static_cast<size_t>(features_),
                                        (first + i) % static_cast<size_t>(features_), piece[i],
                                        name_of(type)));

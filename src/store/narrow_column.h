@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// How to store a column of features. Without `type`: in the fewest bits that keep every bit of every value.
-/// Else in this type, with rounding if needed.
+/// How to store a column of features. Without `type`: in the narrowest type that keeps every bit of every
+/// value. Otherwise in this type, with rounding if needed.
 struct StoredAs {
   std::optional<NumberType> type = NumberType::f32;
-  /// [F] for i8. Empty for the maximum magnitude of each feature over 127, or no scale if every value
-  /// survives.
+  /// [F], only for i8. If empty, the scale of each feature is its maximum magnitude over 127, or there is no
+  /// scale if every value survives.
   std::span<const float> scale = {};
 
   /// Parses "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
@@ -39,12 +39,12 @@ class NarrowColumn {
 
   StoredAs requested_;
   int64_t features_ = 0;
-  // Whether every value so far survives in this type.
+  // Whether every value so far survives in each type.
   bool u8_ = true, i8_ = true, f16_ = true, bf16_ = true;
   Vector<float, Tag::output> largest_;  // [F] maximum magnitudes, for i8.
 };
 
-/// Returns XXH3-64 of a column [rows, F] as f32, which must equal "xxh3_f32" of a narrow column.
+/// Returns XXH3-64 of a column [rows, F] converted to f32. It must equal "xxh3_f32" of a narrow column.
 std::string f32_checksum(const DataSetView& set, const std::string& name);
 
 }  // namespace plimsoll

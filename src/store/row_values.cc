@@ -12,7 +12,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kWidenedAtOnce = 512;  // Numbers copied away before they are widened in their own place.
+constexpr size_t kWidenedAtOnce = 512;  // Number of values that are copied away before they are widened in
+                                        // place.
 
 }  // namespace
 
@@ -50,7 +51,7 @@ void RowValues::widen_in_place(std::span<float> rows) const {
 RowValues RowValues::of(const DataSetView& set, const std::string& column) {
   const std::string where = fmt::format("{}: column '{}'", set.folder().string(), column);
   const auto found = set.columns().find(column);
-  if (found == set.columns().end()) throw InputError(where + " is not there");
+  if (found == set.columns().end()) throw InputError(where + " is missing");
   const NpyShape& shape = found->second.shape();
   const std::optional<NumberType> type = npy_number_type(shape.dtype);
   if (!type)

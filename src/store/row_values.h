@@ -13,8 +13,8 @@ namespace plimsoll {
 
 class DataSetView;
 
-/// How the rows of a column of features are stored: numbers of a type, times the scale of their column if
-/// there is one (docs/formats/graph.md#narrow-features). Readers get rows as f32. Thread-safe.
+/// How the rows of a column of features are stored: as numbers of some type, multiplied by the scale of their
+/// feature if there is one (docs/formats/graph.md#narrow-features). Readers get rows as f32. Thread-safe.
 struct RowValues {
   NumberType type = NumberType::f32;
   int64_t width = 0;                                                   ///< F
@@ -24,7 +24,7 @@ struct RowValues {
   int64_t row_bytes() const { return width * bytes_of(type); }
   /// Widens to.size() / F whole consecutive rows. They must not overlap `to`.
   void widen(const std::byte* from, std::span<float> to) const;
-  /// To widen rows within the memory of the result, store them at packed_in() and call widen_in_place().
+  /// Returns where to store packed rows within the memory of the result. Then call widen_in_place().
   std::byte* packed_in(std::span<float> rows) const;
   void widen_in_place(std::span<float> rows) const;
 

@@ -19,8 +19,8 @@ constexpr int kMaxEvents = 1000;
 constexpr size_t kMaxShown = 200;  // Maximum characters of a name in an error.
 // Headers of models of usual size are part of the slack of a plan.
 constexpr int64_t kUsualHeld = 64 << 10;
-// Bytes held while a header is parsed, per byte of its length: a growing text takes twice its size plus its
-// size before; the parsed value takes one; the result takes one.
+// Bytes held while a header is parsed, per byte of its length: a growing text needs twice its size plus its
+// previous size; the parsed value needs one; the result needs one.
 constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -90,12 +90,12 @@ InputError unusable(const std::string& path, const std::string& what) {
 
 constexpr int64_t kNodeBytes = 240;  // Bytes of an entry in a map, with the overhead of malloc.
 
-// Both functions return the bytes that the entries take.
+// Both functions return the bytes that their entries need.
 int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string& path,
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
   if (!tensors.emplace(name, std::move(tensor)).second)
-    throw unusable(path, fmt::format("tensor '{}' comes twice", shown(name, kMaxShown)));
+    throw unusable(path, fmt::format("tensor '{}' occurs twice", shown(name, kMaxShown)));
   return kNodeBytes + static_cast<int64_t>(bytes);
 }
 
@@ -107,7 +107,7 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
       throw unusable(path, fmt::format("metadata '{}' is not a text", shown(key, kMaxShown)));
     const auto& text = value.get_ref<const std::string&>();
     if (!metadata.emplace(key, text).second)
-      throw unusable(path, fmt::format("metadata '{}' comes twice", shown(key, kMaxShown)));
+      throw unusable(path, fmt::format("metadata '{}' occurs twice", shown(key, kMaxShown)));
     bytes += kNodeBytes + static_cast<int64_t>(key.size() + text.size());
   }
   return bytes;
@@ -163,7 +163,7 @@ void SafetensorsView::read_header(std::string_view text, std::span<const std::by
   int events = 0;
   const auto take = [&](int depth, Event event, Json& parsed) {
     if (depth > 1 && ++events > kMaxEvents)
-      throw unusable(path(), fmt::format("'{}' holds more than any entry does", shown(name, kMaxShown)));
+      throw unusable(path(), fmt::format("'{}' contains more than an entry may", shown(name, kMaxShown)));
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = parsed.get<std::string>();
@@ -189,7 +189,7 @@ void SafetensorsView::charge(int64_t bytes) {
   if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());
 }
 
-// The format demands it: tensors that share data would take more memory when each gets a copy.
+// The format requires this: tensors that share data would need more memory when each gets a copy.
 void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
   std::vector<const std::pair<const std::string, TensorSpan>*> in_order;
   const Charge charge(
@@ -222,8 +222,8 @@ void SafetensorsView::check() const {
   const std::string found = checksum_of(tensors_, metadata_);
   if (found != stored->second)
     throw InputError(fmt::format(
-        "{}: its tensors and metadata have the checksum {}, it says {}: the file is damaged; fetch it or "
-        "train it again (who changes it on purpose leaves '{}' out)",
+        "{}: its tensors and metadata have the checksum {}, expected {}: the file is damaged; fetch it or "
+        "train it again (to change it on purpose, remove '{}')",
         path(), found, stored->second, kChecksum));
 }
 

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// One tensor of a safetensors file, or one to be written: a view of memory that others own.
+/// One tensor of a safetensors file, or one to be written: a view of memory that this object does not own.
 struct TensorSpan {
   std::string dtype;  ///< "F32", "I64", ...
   std::vector<int64_t> shape;
@@ -22,24 +22,24 @@ struct TensorSpan {
 using TensorMetadata = std::map<std::string, std::string>;
 inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< Key in the metadata.
 
-/// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README): tensors in
-/// the order of their names, data 64-byte aligned; temporary name, sync, rename. Equal tensors and metadata
-/// give equal bytes. Sets kChecksum in the metadata and replaces any given one
-/// (docs/formats/safetensors.md#the-checksum).
+/// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README). Tensors are
+/// in the order of their names, and data is 64-byte aligned. The file is written under a temporary name,
+/// synced and renamed. Equal tensors and metadata give equal bytes. Sets kChecksum in the metadata, replacing
+/// a given one (docs/formats/safetensors.md#the-checksum).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
 /// A safetensors file mapped for reading. The parsed header is in the ledger.
 class SafetensorsView {
  public:
-  /// Checks the checksum, if the file has one. Errors: InputError that names the file and the fault;
+  /// Verifies the checksum, if the file has one. Errors: InputError that names the file and the fault;
   /// BudgetExceeded.
   explicit SafetensorsView(const std::filesystem::path& path);
 
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }
   const TensorMetadata& metadata() const { return metadata_; }
   const std::string& path() const { return file_.path(); }
-  /// Errors: InputError that names the missing tensor or key.
+  /// tensor() and meta() throw InputError that names the missing tensor or key.
   const TensorSpan& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;
   /// Releases the pages as MappedFile does. The tensors stay valid, and reading them maps their pages again.

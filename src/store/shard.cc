@@ -27,7 +27,7 @@ std::pair<size_t, size_t> Shard::items(std::span<const int64_t> weights) const {
   std::pair<size_t, size_t> range{0, 0};
   double before = 0;
   for (const int64_t weight : weights) {
-    // An item belongs to the shard in which its middle lies, so that shards are consecutive.
+    // An item belongs to the shard that contains its middle, so that shards are consecutive.
     const double middle = before + static_cast<double>(weight) / 2;
     before += static_cast<double>(weight);
     const int64_t at = total > 0 ? static_cast<int64_t>(middle / total * static_cast<double>(shards)) + 1 : 1;

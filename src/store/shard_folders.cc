@@ -29,10 +29,10 @@ ShardFolder open_shard(const fs::path& folder) {
                     {"all", entry.at("all")},
                     {"of", shard.shards}};
   } catch (const Json::exception&) {
-    throw InputError(
-        folder.string() +
-        ": is no shard of a data set; `plimsoll ingest can`, `plimsoll ingest graph` and `plimsoll windows` "
-        "make them with --shard");
+    throw InputError(folder.string() +
+                     ": is not a shard of a data set; `plimsoll ingest can`, `plimsoll ingest graph` and "
+                     "`plimsoll windows` "
+                     "make them with --shard");
   } catch (const UsageError& error) {
     throw InputError(fmt::format("{}: manifest.json: shard: {}", folder.string(), error.what()));
   }
@@ -51,7 +51,7 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   for (const ShardFolder& shard : shards) {
     for (const auto& [key, value] : first.common.items())
       if (shard.common.at(key) != value)
-        throw InputError(fmt::format("{} is no shard of the set of {}: its '{}' is {}, expected {}",
+        throw InputError(fmt::format("{} is not a shard of the set of {}: its '{}' is {}, expected {}",
                                      shard.folder.string(), first.folder.string(), key,
                                      shard.common.at(key).dump(), value.dump()));
     const auto [known, fresh] = by_number.emplace(shard.number, &shard);

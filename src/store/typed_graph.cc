@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "store/typed_manifest.h"
 
 namespace plimsoll {
 namespace {
@@ -13,49 +14,40 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-InputError damaged_types(const DataSetView& set, const std::string& what) {
-  return InputError(fmt::format("{}: its manifest {}; the data set is damaged, make it again",
-                                set.folder().string(), what));
-}
-
-// Returns a text of an object of the manifest.
-std::string text_of(const DataSetView& set, const Json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key) || !object[key].is_string())
-    throw damaged_types(set, fmt::format("has a type without the text \"{}\"", key));
-  return object[key];
-}
-
-void require_rows(const DataSetView& set, const std::string& column, int64_t rows) {
-  const auto found = set.columns().find(column);
-  if (found == set.columns().end()) throw damaged_types(set, fmt::format("lists no column '{}'", column));
-  const NpyShape& shape = found->second.shape();
-  if (shape.shape.empty() || shape.shape[0] != rows)
-    throw damaged_types(set, fmt::format("has {} rows of '{}', expected {}", shape.rows(), column, rows));
-}
-
 // Checks that the columns which a column of a node type names are there, with a row for each node.
-void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
+void require_column(const DataSetView& set, const ManifestPlace& column, int64_t nodes) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");
+  if (column.object.contains("unit")) text_of(set, column, "unit");
   const std::string values = text_of(set, column, "column");
-  if (column.contains("ptr")) {
+  if (column.object.contains("ptr")) {
     require_rows(set, text_of(set, column, "ptr"), nodes + 1);
     const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
     if (ptr.front() != 0)
-      throw damaged_types(set, fmt::format("names '{}', whose first list is cut", values));
+      throw damaged_types(set, fmt::format("{} names '{}', whose first list is cut", column.path, values));
     require_rows(set, values, ptr.back());
   } else {
     require_rows(set, values, nodes);
   }
-  if (column.contains("valid")) require_rows(set, text_of(set, column, "valid"), nodes);
-  if (!column.contains("vocabulary")) return;
+  if (column.object.contains("valid")) require_rows(set, text_of(set, column, "valid"), nodes);
+  if (!column.object.contains("vocabulary")) return;
   static_cast<void>(set.column<uint8_t>(text_of(set, column, "vocabulary")));
   static_cast<void>(set.column<int64_t>(text_of(set, column, "vocabulary_ptr")));
 }
 
+// Checks the columns of a node type, and the reasons of those that were left out.
+void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t nodes) {
+  for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, nodes);
+  if (!type.object.contains("left_out")) return;
+  for (const ManifestPlace& column : objects_of(set, type, "left_out")) {
+    text_of(set, column, "name");
+    text_of(set, column, "reason");
+  }
+}
+
 }  // namespace
 
-std::string typed_column(std::initializer_list<std::string_view> parts) {
+std::string typed_column(const std::vector<std::string_view>& parts) {
   constexpr size_t kMax = 200;  // File systems allow 255 bytes, with ".again.npy".
   std::string name;
   for (const std::string_view part : parts) {
@@ -79,11 +71,9 @@ bool has_node_types(const Json& manifest) {
 TypedGraphView::TypedGraphView(const std::filesystem::path& folder) : set_(folder, "graph") {
   if (!has_node_types(set_.manifest()))
     throw InputError(folder.string() + ": is a graph of one node type, expected one with node types");
-  for (const char* key : {"node_types", "edge_types"})
-    if (!set_.manifest().contains(key) || !set_.manifest()[key].is_array())
-      throw damaged_types(set_, fmt::format("has no list \"{}\"", key));
   read_node_types();
   read_edge_types();
+  tasks_ = read_tasks(set_);
 }
 
 const NodeTypeView& TypedGraphView::node_type(const std::string& name) const {
@@ -93,37 +83,31 @@ const NodeTypeView& TypedGraphView::node_type(const std::string& name) const {
 }
 
 void TypedGraphView::read_node_types() {
-  for (const Json& type : set_.manifest()["node_types"]) {
+  for (const ManifestPlace& type : objects_of(set_, {set_.manifest(), ""}, "node_types")) {
     NodeTypeView view{.name = text_of(set_, type, "name")};
-    if (!type.contains("nodes") || !type["nodes"].is_number_integer() || type["nodes"].get<int64_t>() < 0)
-      throw damaged_types(set_, fmt::format("has no number of nodes of '{}'", view.name));
-    view.nodes = type["nodes"];
-    if (!type.contains("columns") || !type["columns"].is_array())
-      throw damaged_types(set_, fmt::format("has no columns of '{}'", view.name));
-    for (const Json& column : type["columns"]) require_column(set_, column, view.nodes);
-    if (const Json time = type.value("time", Json()); !time.is_null()) {
-      require_rows(set_, text_of(set_, time, "column"), view.nodes);
-      view.time = set_.column<int64_t>(text_of(set_, time, "column"));
+    view.nodes = count_of(set_, type, "nodes");
+    require_columns(set_, type, view.nodes);
+    if (const auto time = object_of(set_, type, "time")) {
+      require_rows(set_, text_of(set_, *time, "column"), view.nodes);
+      view.time = set_.column<int64_t>(text_of(set_, *time, "column"));
     }
     node_types_.push_back(std::move(view));
   }
 }
 
 void TypedGraphView::read_edge_types() {
-  for (const Json& type : set_.manifest()["edge_types"]) {
+  for (const ManifestPlace& type : objects_of(set_, {set_.manifest(), ""}, "edge_types")) {
     EdgeTypeView view{.source = text_of(set_, type, "source"),
                       .name = text_of(set_, type, "name"),
                       .target = text_of(set_, type, "target")};
-    if (const Json time = type.value("time", Json()); !time.is_null())
-      view.time = text_of(set_, type, "time");
+    if (!type.object.value("time", Json()).is_null()) view.time = text_of(set_, type, "time");
     static_cast<void>(node_type(view.source));
     const std::string indptr = text_of(set_, type, "indptr");
     require_rows(set_, indptr, node_type(view.target).nodes + 1);
     view.indptr = set_.column<int64_t>(indptr);
     view.indices = set_.column<uint32_t>(text_of(set_, type, "indices"));
     if (view.indptr.front() != 0 || view.indptr.back() != static_cast<int64_t>(view.indices.size()))
-      throw damaged_types(
-          set_, fmt::format("has the edge type '{}', whose lists do not end with its last edge", view.name));
+      throw damaged_types(set_, fmt::format("{} has lists that do not end with its last edge", type.path));
     edge_types_.push_back(std::move(view));
   }
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +17,7 @@ inline constexpr int kTypedGraphVersion = 3;
 /// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
 /// Characters other than letters, digits, "-" and "_" are written as %XX, so that names of different parts
 /// differ.
-std::string typed_column(std::initializer_list<std::string_view> parts);
+std::string typed_column(const std::vector<std::string_view>& parts);
 
 /// Returns whether a manifest is that of a graph with node types.
 bool has_node_types(const Json& manifest);
@@ -26,7 +25,7 @@ bool has_node_types(const Json& manifest);
 /// One edge type: lists of sources for each node of the target type, sorted by time and source.
 struct EdgeTypeView {
   std::string source, name, target;
-  std::string time = {};  ///< End of an edge that has its time: "source", "target", or empty for no time.
+  std::string time = {};  ///< The end that has the time of an edge: "source", "target", or empty for no time.
   std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
   std::span<const uint32_t> indices = {};  ///< [edges]
 };
@@ -38,17 +37,31 @@ struct NodeTypeView {
   std::span<const int64_t> time = {};  ///< [nodes] nanoseconds since 1970-01-01, or empty.
 };
 
+/// The seeds of one split of a task: nodes, and the times at which something is to be known about them.
+struct SeedsView {
+  std::string split;
+  std::span<const uint32_t> nodes = {};  ///< [seeds]
+  std::span<const int64_t> times = {};   ///< [seeds] nanoseconds since 1970-01-01, or empty.
+};
+
+/// A task: what is to be predicted about nodes of one type (docs/formats/graph.md).
+struct TaskView {
+  std::string name, kind, type, entity;
+  std::vector<SeedsView> splits = {};
+};
+
 /// A `graph` with node types opened for reading, as spans of mapped columns that are valid as long as it
 /// lives. Immutable, so any number of threads may read it.
 class TypedGraphView {
  public:
-  /// Errors: InputError (no graph with node types; columns that do not agree). The content of the columns is
-  /// not read; `plimsoll verify` does that.
+  /// Opens the folder. Errors: InputError (not a graph with node types; columns that do not agree). The
+  /// content of the columns is not read; `plimsoll verify` checks it.
   explicit TypedGraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
   const std::vector<NodeTypeView>& node_types() const { return node_types_; }
   const std::vector<EdgeTypeView>& edge_types() const { return edge_types_; }
+  const std::vector<TaskView>& tasks() const { return tasks_; }
   /// Errors: InputError (no such type).
   const NodeTypeView& node_type(const std::string& name) const;
 
@@ -59,7 +72,11 @@ class TypedGraphView {
   DataSetView set_;
   std::vector<NodeTypeView> node_types_;
   std::vector<EdgeTypeView> edge_types_;
+  std::vector<TaskView> tasks_;
 };
+
+/// Returns the tasks of a graph with node types. Errors: InputError (columns that do not agree).
+std::vector<TaskView> read_tasks(const DataSetView& set);
 
 /// Adds the faults of a graph with node types, except for checksums, as one sentence each. Errors:
 /// InputError.

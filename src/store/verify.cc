@@ -29,7 +29,7 @@ std::vector<std::string> verify_data_set(const std::filesystem::path& folder) {
   if (kind == nullptr || kind->verify == nullptr) return wrong;
   try {
     kind->verify(folder, wrong);
-  } catch (const InputError& error) {  // Checksums tell more than columns that do not agree.
+  } catch (const InputError& error) {  // Wrong checksums say more than columns that do not agree.
     wrong.emplace_back(error.what());
   }
   return wrong;

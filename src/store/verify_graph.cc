@@ -68,9 +68,9 @@ void verify_split_edges(const GraphView& graph, size_t split, Findings& findings
     if (at > 0 && (edges[at - 1] > node || (edges[at - 1] == node && edges[at - 2] >= neighbour)))
       return wrong(at / 2, "does not ascend, by node and neighbour");
     const bool is_edge = has_edge(graph, node, neighbour);
-    if (split == 0 && !is_edge) return wrong(at / 2, "is no edge of the graph");
+    if (split == 0 && !is_edge) return wrong(at / 2, "is not an edge of the graph");
     if (split > 0 && (is_edge || has_edge(graph, neighbour, node)))
-      return wrong(at / 2, "is an edge of the graph, and was to be held out");
+      return wrong(at / 2, "is an edge of the graph, but should be held out");
   }
 }
 
@@ -145,6 +145,10 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (odd >= 0)
     findings.push_back(fmt::format("node {}: y {} is neither -1 (unlabelled) nor below the {} classes", odd,
                                    graph.y()[static_cast<size_t>(odd)], classes));
+  const int64_t infinite = find_first(graph.node_targets(), [](float value) { return std::isinf(value); });
+  if (infinite >= 0)
+    findings.push_back(fmt::format("node {}: a number of node_target is infinite, expected a number, or NaN",
+                                   infinite / graph.target_width()));
   const bool sound = findings.empty();  // Row ends do not fall, and rows ascend.
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);

@@ -17,7 +17,7 @@ void each_list(const EdgeTypeView& edges, const Take& take) {
     if (!take(static_cast<size_t>(edges.indptr[node]), static_cast<size_t>(edges.indptr[node + 1]))) return;
 }
 
-// Checks that lists name nodes and are sorted by time and source.
+// Checks that lists contain nodes and are sorted by time and source.
 void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
   const std::string name = fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
   const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());
@@ -89,6 +89,26 @@ void verify_columns(const TypedGraphView& graph, const Json& type, TypeFindings&
   }
 }
 
+// Checks that the seeds of tasks, and the nodes that are their targets, are nodes.
+void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
+  const Json tasks = graph.set().manifest().value("tasks", Json::array());
+  const auto check = [&](const std::string& column, const std::string& type) {
+    const auto nodes = graph.set().column<uint32_t>(column);
+    const int64_t end = graph.node_type(type).nodes;
+    const auto bad = std::ranges::find_if(nodes, [&](uint32_t node) { return node >= end; });
+    if (bad != nodes.end())
+      findings.push_back(fmt::format("{}: row {} is {}, which is not one of {} nodes", column,
+                                     bad - nodes.begin(), *bad, end));
+  };
+  for (const Json& task : tasks)
+    for (const Json& split : task["splits"]) {
+      check(split["nodes"], task["entity"]);
+      const Json target = split.value("target", Json());
+      if (target.is_object() && target["meaning"] == "nodes")
+        check(target["column"], task.value("destination", ""));
+    }
+}
+
 }  // namespace
 
 void verify_typed_graph(const std::filesystem::path& folder, TypeFindings& findings) {
@@ -98,6 +118,7 @@ void verify_typed_graph(const std::filesystem::path& folder, TypeFindings& findi
     if (std::ranges::find(type.time, std::numeric_limits<int64_t>::min()) != type.time.end())
       findings.push_back(fmt::format("node type '{}': a node has no time", type.name));
   for (const EdgeTypeView& edges : graph.edge_types()) verify_lists(graph, edges, findings);
+  verify_tasks(graph, findings);
 }
 
 }  // namespace plimsoll

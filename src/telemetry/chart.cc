@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Size of the drawing in units of its view box, about pixels.
+// Size of the drawing in units of its view box, roughly pixels.
 constexpr double kWidth = 440;
 constexpr double kHeight = 300;
 constexpr double kLeft = 58;
@@ -122,8 +122,8 @@ Markup draw(const LineChart& chart) {
 
 namespace {
 
-// Draws transparent strips over the areas, one for each value of `at` but none narrower than a unit. A strip
-// shows the values at its highest stack on hover, without a script.
+// Draws transparent strips over the areas, one per value of `at`, but none narrower than a unit. On hover a
+// strip shows the values at its highest stack, without a script.
 void draw_strips(Markup& out, const StackedAreas& chart, const std::vector<double>& sums) {
   for (size_t first = 0; first < chart.at.size();) {
     const double left = place_x(chart.x, chart.at[first]);
@@ -195,7 +195,7 @@ Markup draw(const Histogram& chart) {
       shares.back().push_back(sum == 0 ? 0 : static_cast<double>(count) / static_cast<double>(sum));
     for (const double share : shares.back()) max = std::max(max, share);
   }
-  const Axis y{"share of windows of the class", 0, max > 0 ? max * 1.05 : 1, Axis::Scale::linear, true};
+  const Axis y{"share of " + chart.share_of, 0, max > 0 ? max * 1.05 : 1, Axis::Scale::linear, true};
   Markup out;
   begin(out, kHeight, "histogram of " + chart.x.label);
   draw_axes(out, chart.x, y);
@@ -213,7 +213,8 @@ Markup draw(const Histogram& chart) {
         {series.label,
          fmt::format("<rect class=\"area c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", series.colour)});
   }
-  // Labels of close lines are placed on both sides of them, or one below the other if there is no space.
+  // Labels of close lines are placed on both sides of them, or one below the other if there is not enough
+  // space.
   constexpr double kLabel = 50;
   std::vector<Histogram::Level> levels = chart.levels;
   std::ranges::sort(levels, {}, &Histogram::Level::at);
@@ -249,7 +250,7 @@ struct ByteScale {
       : bottom(kFirstRow + kByteRow * static_cast<double>(chart.bars.size())) {
     int64_t max = 1;
     for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
-    // If the budget is many times the need, the bars would be too small to see.
+    // If the limit were many times the need, the bars would be too small to see.
     shows_limit = chart.limit && *chart.limit <= 2 * max;
     end = shows_limit ? std::max(max, *chart.limit) : max;
   }

@@ -11,7 +11,8 @@
 namespace plimsoll {
 
 // Charts as inline SVG with an HTML legend below. Colours and strokes are classes of the style sheet of
-// telemetry/report.cc, so a chart follows the page into dark mode and print. All texts are escaped here.
+// telemetry/report.cc, so a chart follows the page into dark mode and print. The functions here escape all
+// texts.
 
 struct ChartPoint {
   double x;
@@ -24,11 +25,11 @@ struct Axis {
   double low = 0;
   double high = 1;
   Scale scale = Scale::linear;
-  bool percent = false;  ///< Values are shares, written as per cent.
-  bool whole = false;    ///< Ticks only at whole numbers.
+  bool percent = false;  ///< Whether values are shares, written as per cent.
+  bool whole = false;    ///< Whether ticks are only at whole numbers.
 };
 
-/// Returns an axis that holds all of `values`: linear from 0 on, or logarithmic if they span more than a
+/// Returns an axis that contains all of `values`: linear from 0 on, or logarithmic if they span more than a
 /// factor of 30.
 Axis axis_over(std::string label, const std::vector<double>& values);
 
@@ -36,20 +37,20 @@ Axis axis_over(std::string label, const std::vector<double>& values);
 /// of ten, with 2 and 5 in between if there are few.
 std::vector<double> ticks(const Axis& axis);
 
-/// How a series is drawn: one of kColours colours that colour-blind readers can tell apart.
+/// How a series is drawn: one of kColours colours that colour-blind readers can distinguish.
 struct Stroke {
   int colour = 0;
   bool dashed = false;
-  bool faint = false;  ///< Thin and light, for example for a second seed.
+  bool faint = false;  ///< Whether it is thin and light, for example for a second seed.
   static constexpr int kColours = 7;
 };
 
 struct LineChart {
   struct Series {
-    std::string label;  ///< Empty for no entry in the legend, for example for a second seed.
+    std::string label;  ///< Empty: no entry in the legend, for example for a second seed.
     Stroke stroke;
     std::vector<ChartPoint> points;
-    bool steps = false;  ///< A value holds until the next point.
+    bool steps = false;  ///< Whether a value holds until the next point.
   };
   /// A point of interest, with a text that is shown on hover.
   struct Mark {
@@ -63,7 +64,7 @@ struct LineChart {
   std::vector<Series> series;
   std::vector<Mark> marks;
 };
-/// Points beyond an axis are drawn at its end.
+/// Draws a chart. Points beyond an axis are drawn at its end.
 Markup draw(const LineChart& chart);
 
 /// The sum of several series: areas one above the other, the first at the bottom. A value holds until the
@@ -71,7 +72,7 @@ Markup draw(const LineChart& chart);
 struct StackedAreas {
   struct Series {
     std::string label;
-    std::vector<double> values;  ///< One for each of `at`.
+    std::vector<double> values;  ///< One per entry of `at`.
   };
   Axis x;
   Axis y;
@@ -80,7 +81,7 @@ struct StackedAreas {
 };
 Markup draw(const StackedAreas& chart);
 
-/// Counts in bins of x of equal width, as shares of each series.
+/// Counts in bins of x of equal width, drawn as shares of each series.
 struct Histogram {
   struct Series {
     std::string label;
@@ -94,10 +95,12 @@ struct Histogram {
   Axis x;
   std::vector<Series> series;
   std::vector<Level> levels;  ///< Vertical lines.
+  std::string share_of;       ///< What the counts of a series count, in words: "graphs of the class".
 };
 Markup draw(const Histogram& chart);
 
-/// Bytes as horizontal bars, each made of parts, with a mark for the measured bytes, against one limit.
+/// Bytes as horizontal bars, each divided into parts, with a mark for the measured bytes, and one common
+/// limit.
 struct ByteBars {
   struct Part {
     std::string label;
@@ -110,11 +113,11 @@ struct ByteBars {
   };
   std::vector<Bar> bars;
   std::string limit_name;
-  std::optional<int64_t> limit;  ///< Drawn if it fits the scale of the bars, else written as text.
+  std::optional<int64_t> limit;  ///< Drawn if it fits the scale of the bars, otherwise written as text.
 };
 Markup draw(const ByteBars& chart);
 
-/// A confusion matrix: rows are true classes, columns predictions, shades the share of the row.
+/// A confusion matrix: rows are true classes, columns are predictions, and the shade is the share of the row.
 struct Confusion {
   int64_t true_positives = 0;
   int64_t false_positives = 0;

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// In units of the view box, about pixels.
+// In units of the view box, roughly pixels.
 constexpr double kSide = 440;
 constexpr double kMiddle = kSide / 2;
 constexpr double kRadius = 158;

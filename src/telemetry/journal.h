@@ -13,12 +13,12 @@ namespace plimsoll {
 /// short by a killed process or a full disk is removed. Not thread-safe.
 class Journal {
  public:
-  /// Continues after the last whole line if the file exists. Errors: Failure.
+  /// Opens the file; if it exists, continues after its last whole line. Errors: Failure.
   explicit Journal(const std::filesystem::path& path);
-  /// A journal that keeps nothing, for ranks that write no files.
+  /// Makes a journal that writes nothing, for ranks that write no files.
   Journal() = default;
-  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, stderr says
-  /// so the first time, the work continues, and the next event is tried again.
+  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, a message
+  /// is printed to stderr the first time, the work continues, and the next event is tried again.
   void write(const std::string& event, const Json& fields);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// HTML or SVG being written: a text whose bytes are entered in the ledger.
+/// HTML or SVG that is being written: a text whose bytes are entered in the ledger.
 using Markup = std::basic_string<char, std::char_traits<char>, LedgerAllocator<char, Tag::output>>;
 
 /// Appends formatted text without escaping.
@@ -19,8 +19,8 @@ void put(Markup& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-/// Escapes the special characters of HTML and XML, including quotes. Control characters that XML cannot hold
-/// become U+FFFD.
+/// Escapes the special characters of HTML and XML, including quotes. Control characters that XML does not
+/// allow become U+FFFD.
 inline std::string escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {

@@ -36,7 +36,7 @@ void Progress::update(int64_t done, int64_t total, const std::string& note) {
   draw(done, total, note, std::chrono::duration<double>(now - start_).count());
 }
 
-// A total of 0 is unknown: neither a share nor the time left is shown.
+// A total of 0 means that it is unknown: neither a share nor the remaining time is shown.
 void Progress::draw(int64_t done, int64_t total, const std::string& note, double elapsed) {
   const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
   const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
@@ -51,11 +51,12 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
     line += fmt::format("|{:#<{}}{: <{}}|", "", filled, "", kBarWidth - filled);
   }
   const std::string of_total = total > 0 ? fmt::format("/{}", shown(total)) : "";
-  const std::string time_left = total > 0 ? fmt::format("<{}", clock_time(left)) : "";
+  const std::string time_left =
+      total > 0 && left <= kMaxEstimateSeconds ? fmt::format("<{}", clock_time(left)) : "";
   line += fmt::format(" {}{} {}[{}{}, {}/s{}]", shown(done), of_total, what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), time_left, shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);
-  // fmt::print would throw, and so end the work, if the terminal is gone.
+  // fmt::print would throw if the terminal is gone, and so end the work.
   std::fputs(fmt::format("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

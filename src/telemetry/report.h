@@ -9,17 +9,17 @@
 namespace plimsoll {
 
 /// A page of headings, tables and charts: one HTML file that needs no other file and no network, light or
-/// dark as the reader prefers, suitable for a phone and for paper. It has no scripts and is also well-formed
-/// XML. Texts are escaped here. Not thread-safe.
+/// dark as the reader prefers, suitable for phones and for paper. It has no scripts and is also well-formed
+/// XML. The functions here escape texts. Not thread-safe.
 class Report {
  public:
-  /// Cells of a table. A heading that begins with '<' marks a column of text; others are of numbers. A table
-  /// whose headings are all "<" has no heading row.
+  /// A table. A heading that begins with '<' marks a column of text; the other columns contain numbers. A
+  /// table whose headings are all "<" has no heading row.
   struct Table {
     enum class Kind : uint8_t {
       plain,
-      group,   ///< One cell over the whole width: what the next rows have in common.
-      aside,   ///< Set apart, for published figures of others.
+      group,   ///< One cell over the whole width, which says what the next rows have in common.
+      aside,   ///< Set apart, for published results of others.
       chosen,  ///< In bold.
     };
     struct Row {
@@ -38,13 +38,13 @@ class Report {
   Report(std::string title, std::string subtitle)
       : title_(std::move(title)), subtitle_(std::move(subtitle)) {}
 
-  /// Starts a section, which is listed in the contents at the top.
+  /// Starts a section. Sections are listed in the contents at the top.
   void section(std::string_view title);
   void heading(std::string_view title);
   void paragraph(std::string_view text);
   void table(const Table& table);
   void figures(const std::vector<Figure>& figures);
-  /// Start and end content that is shown only when its summary is clicked. It is always printed.
+  /// Begin and end content that is shown only when its summary is clicked. It is always printed.
   void begin_details(std::string_view summary);
   void end_details();
   void preformatted(std::string_view text);

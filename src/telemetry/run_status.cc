@@ -24,14 +24,14 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Returns whether the run is being replaced by another one (run/run_folder.h). It is kept until the other is
-// whole.
+// Returns whether the folder is that of a run that another one is replacing (run/run_folder.h). It is kept
+// until the other run is complete.
 bool is_put_aside(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name.starts_with('.') && name.find(".old.") != std::string::npos;
 }
 
-// Returns the process number in a text, or 0 if it is none.
+// Returns the process number in a text, or 0 if there is none.
 int64_t pid_of(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -124,7 +124,7 @@ Json RunStatus::look(int64_t process) {
     return status;
   }
   const bool was_running = newest->state == StageState::running;
-  // A process that has finished a stage goes on with the next.
+  // A process that has finished a stage continues with the next one.
   if (process > 0 && (was_running || newest->state == StageState::done))
     status["state"] = StageState::running;
   else if (was_running)

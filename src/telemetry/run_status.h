@@ -12,20 +12,20 @@
 
 namespace plimsoll {
 
-/// What a stage does, by the events of its journal.
+/// The state of a stage, according to the events of its journal.
 enum class StageState : uint8_t { running, done, interrupted, out_of_budget };
 template <>
 inline constexpr auto kWords<StageState> = std::to_array<std::string_view>({"running", "done", "interrupted",
                                                                             "out of budget"});
 
-/// A run that a process of this machine trains.
+/// A run that a process of this machine is training.
 struct LiveRun {
   std::filesystem::path folder;
   int64_t process = 0;
 };
 
-/// Returns all live runs that the system shows to this user, found by the locks that their processes hold
-/// open. `root` is the folder of /proc; tests pass a tree of their own.
+/// Returns all live runs that the system shows to this user. They are found by the locks that their processes
+/// hold open. `root` is the folder of /proc; tests pass their own tree.
 std::vector<LiveRun> find_live_runs(const std::string& root = "");
 
 /// Follows a run by the journals of its stages, and by /proc. Not thread-safe.
@@ -34,12 +34,12 @@ class RunStatus {
   explicit RunStatus(std::filesystem::path folder, std::string root = "")
       : folder_(std::move(folder)), root_(std::move(root)) {}
 
-  /// Returns the current state as `plimsoll top --json` prints it (docs/seeing.md). `process` trains the run;
-  /// 0 for none.
+  /// Returns the current state as `plimsoll top --json` prints it (docs/seeing.md). `process` is the process
+  /// that trains the run; 0: none.
   Json look(int64_t process);
 
  private:
-  // The latest events in the journal of a stage, by kind.
+  // The latest events of each kind in the journal of a stage.
   struct Stage {
     JournalReader journal;
     Json last = Json::object();

@@ -12,14 +12,14 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLongestEvent = 2048;  // Bytes of a span and a counter of each tag.
+constexpr size_t kLongestEvent = 2048;  // Bytes of a span plus a counter for each tag.
 
 // Threads count from 1, because thread 0 is the idle one.
 int thread_of(int track) {
   return track - SpanSink::kRun + 1;
 }
 
-// Microseconds, the unit of the format. Whole numbers are written in a fifth of the time of a double.
+// Microseconds, the unit of the format. Writing whole numbers takes a fifth of the time of a double.
 struct Time {
   explicit Time(std::chrono::nanoseconds time) : whole(time.count() / 1000), rest(time.count() % 1000) {}
   explicit Time(SpanSink::Clock::time_point at) : Time(std::chrono::nanoseconds(at.time_since_epoch())) {}

@@ -15,7 +15,7 @@
 namespace plimsoll {
 
 /// A trace that Perfetto opens: JSON trace events (Google, "Trace Event Format", 2016), one per line of an
-/// array that may end anywhere, so that a killed process leaves a readable one. It has a track for each
+/// array that may end anywhere, so that a killed process leaves a readable file. It has a track for each
 /// worker, the reader and the run, and a counter of memory by tag. Thread-safe.
 class Trace : public SpanSink {
  public:
@@ -28,7 +28,7 @@ class Trace : public SpanSink {
 
   /// Starts writing to a new file. Errors: Failure.
   void open(const std::filesystem::path& path, const std::string& title, int workers);
-  /// Events that cannot be written are lost, and stderr says so once.
+  /// Records a span. Events that cannot be written are lost; a message is printed to stderr once.
   void span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
             const Size& size) override;
   /// Writes the buffered events.

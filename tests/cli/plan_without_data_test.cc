@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "config/schema.h"
+#include "config/recipe.h"
 #include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
@@ -39,14 +39,10 @@ struct Word {
 std::vector<Word> words_of_schema() {
   std::vector<Word> words;
   Recipe recipe;
-  visit_recipe(recipe, [&]<typename Value>(const std::string& key, const Value&, const auto& check) {
-    using Check = std::remove_cvref_t<decltype(check)>;
-    std::vector<std::string> list;
-    if constexpr (std::is_same_v<Check, Choice<Value>>)
-      list.assign(kWords<Value>.begin(), kWords<Value>.end());
-    if constexpr (std::is_same_v<Check, Flag>) list = {"true", "false"};
-    for (const std::string& word : list) words.push_back({key, word});
-  });
+  const RecipeKeys keys = recipe_keys(recipe);
+  for (const RecipeKey& key : keys.all())
+    if (!key.is_preset)
+      for (const std::string_view word : key.words) words.push_back({key.name, std::string(word)});
   return words;
 }
 

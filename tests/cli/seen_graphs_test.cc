@@ -69,8 +69,8 @@ TEST_F(SeenGraphsTest, OneGraphMoreBringsBackNoneThatTrained) {
   expected.push_back(kGraphs);
   EXPECT_EQ(evaluated.lists[0].graphs, expected);
   EXPECT_EQ(evaluated.left_out, Json({{"all", seen}}));
-  EXPECT_THAT(evaluated.notes,
-              HasSubstr("all: left out " + std::to_string(seen) + " graphs that trained or validated"));
+  EXPECT_THAT(evaluated.notes, HasSubstr("all: left out " + std::to_string(seen) +
+                                         " graphs that were used to train or validate"));
 }
 
 TEST_F(SeenGraphsTest, TheTableAndTheFileSayWhatWasLeftOut) {
@@ -96,7 +96,7 @@ TEST_F(SeenGraphsTest, AnOlderFileIsJudgedAsBeforeAndSaysSo) {
   write_trees(folder_ / "more", kGraphs + 1, 1);
   const EvaluatedGraphs evaluated = judged_on("more", /*old_file=*/true);
   EXPECT_EQ(evaluated.lists[0].graphs.size(), kGraphs + 1U);
-  EXPECT_THAT(evaluated.notes, HasSubstr("does not say which graphs trained it"));
+  EXPECT_THAT(evaluated.notes, HasSubstr("does not say which graphs it was trained on"));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST_F(StopWhilePlanningTest, WhatReadsAllGraphsStopsAtTheNext) {
 TEST_F(StopWhilePlanningTest, APlanStops) {
   for (const char* const task : {"graph_classification", "node_regression", "tree_pretraining"}) {
     interrupt_requested = false;
-    const auto training = find_task(parse_word<TaskName>(task, "task")).open(request(task));
+    const auto training = find_task(task).open(request(task));
     for (const bool without_data : {true, false}) {
       const auto stages = training->stages(42, {});
       interrupt_requested = true;

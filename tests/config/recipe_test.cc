@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "config/schema.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
@@ -55,8 +54,6 @@ TEST(Recipe, NumbersThatAreNotFiniteAreRefused) {
 TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
   const Recipe recipe;
   EXPECT_EQ(recipe.seed, 42);
-  EXPECT_EQ(recipe.data.features, WindowFeatures::compat);
-  EXPECT_EQ(recipe.data.window.value, 100);
   EXPECT_EQ(recipe.split.validation, 0.2);
   EXPECT_EQ(recipe.training.precision, Precision::full);
   EXPECT_EQ(recipe.training.gradient_checkpointing, GradientCheckpointing::automatic);
@@ -98,11 +95,11 @@ struct Change {
   void operator()(const std::string& key, Enum& value, const Preset<Section>&) const {
     (*this)(key, value, Choice<Enum>{});
   }
-  void operator()(const std::string& key, WindowLength& value, const Range&) const {
-    if (key == only) ++value.value;
-  }
   void operator()(const std::string& key, std::vector<std::string>& value, Names) const {
     if (key == only) value = {"DoS", "a, b", "~", "5", "it's: \"x\"", "[", ""};
+  }
+  void operator()(const std::string& key, std::string& value, const OneOf& one_of) const {
+    if (key == only) value = one_of.words.back();
   }
   void operator()(const std::string& key, std::string& value, Text) const {
     if (key == only) value = "runs/it's: \"x\" #1.safetensors";
@@ -174,10 +171,10 @@ TEST(RecipeSchema, KeysAreDistinctAndDefaultsAreWithinTheirBounds) {
 }
 
 TEST(Overrides, WinOverTheFileAndOverEarlierOnes) {
-  const Recipe recipe = parse("seed: 1\ngat: {heads: 2}\n", {"gat.heads=3", "gat.layers=5", "gat.heads=4"});
+  const Recipe recipe = parse("seed: 1\ngnn: {heads: 2}\n", {"gnn.heads=3", "gnn.layers=5", "gnn.heads=4"});
   EXPECT_EQ(recipe.seed, 1);
-  EXPECT_EQ(recipe.gat.heads, 4);
-  EXPECT_EQ(recipe.gat.layers, 5);
+  EXPECT_EQ(recipe.gnn.heads, 4);
+  EXPECT_EQ(recipe.gnn.layers, 5);
 }
 
 std::string as_override(const std::string& word) {
@@ -195,9 +192,6 @@ std::string as_override(bool flag) {
 }
 std::string as_override(const std::vector<int64_t>&) {
   return "7,5,3";
-}
-std::string as_override(const WindowLength& length) {
-  return length.text();
 }
 std::string as_override(const std::vector<std::string>&) {
   return R"([DoS, "a, b", "~", 5, 'it''s: "x"', "[", ""])";
@@ -226,36 +220,46 @@ TEST(Overrides, EveryKeyCanBeOverridden) {
   }
 }
 
-TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
-  const Recipe recipe = parse("teacher: {gat: {hidden: 7, preset: old_teacher}}\nvgae: {preset: large}\n");
-  EXPECT_EQ(recipe.teacher.gat.preset, ModelPreset::old_teacher);
-  EXPECT_EQ(recipe.teacher.gat.hidden, 7);
-  EXPECT_EQ(recipe.teacher.gat.layers, 5);
-  EXPECT_EQ(recipe.vgae.hidden, (std::vector<int64_t>{480, 240}));
-  EXPECT_EQ(parse("").teacher.gat.hidden, 48) << "a teacher is large";
-  EXPECT_EQ(parse("", {"gat.preset=large", "gat.heads=2"}).gat.heads, 2);
-  // A preset in an override replaces only the sizes of the file.
-  const Recipe replaced =
-      parse("gat: {embedding: 8, hidden: 24, jk: max}", {"gat.layers=7", "gat.preset=large"});
-  EXPECT_EQ(replaced.gat.embedding, 16);
-  EXPECT_EQ(replaced.gat.hidden, 48);
-  EXPECT_EQ(replaced.gat.layers, 7);
-  EXPECT_EQ(replaced.gat.jk, JkMode::max);
-  EXPECT_THAT(refusal("gat: {preset: huge}"), HasSubstr("expected small|large|old_teacher"));
-  const Recipe blocks = parse("training: {block: {graphs: 8, nodes: 99}}",
-                              {"training.block.preset=gpu", "training.block.edges=7"});
-  EXPECT_EQ(blocks.training.block.graphs, 512);
-  EXPECT_EQ(blocks.training.block.nodes, 65'536);
-  EXPECT_EQ(blocks.training.block.edges, 7);
+TEST(Lists, AreWrittenAsYamlOrWithCommas) {
+  const auto fan_outs = [](const std::string& text, const std::vector<std::string>& overrides = {}) {
+    return parse(text, overrides).sampling.fan_outs;
+  };
+  EXPECT_EQ(fan_outs("sampling: {fan_outs: [9, 8]}"), (std::vector<int64_t>{9, 8}));
+  EXPECT_EQ(fan_outs("sampling: {fan_outs: 9}"), (std::vector<int64_t>{9}));
+  EXPECT_EQ(fan_outs("", {"sampling.fan_outs=9,8"}), (std::vector<int64_t>{9, 8}));
+  EXPECT_THAT(refusal("sampling: {fan_outs: []}"), HasSubstr("empty list"));
+  EXPECT_THAT(refusal("sampling: {fan_outs: [1, x]}"), HasSubstr("'x', expected a whole number"));
+  EXPECT_THAT(refusal("sampling: {fan_outs: [[1], 2]}"), HasSubstr("list of names"));
 }
 
-TEST(Lists, AreWrittenAsYamlOrWithCommas) {
-  EXPECT_EQ(parse("vgae: {hidden: [9, 8]}").vgae.hidden, (std::vector<int64_t>{9, 8}));
-  EXPECT_EQ(parse("vgae: {hidden: 9}").vgae.hidden, (std::vector<int64_t>{9}));
-  EXPECT_EQ(parse("", {"vgae.hidden=9,8"}).vgae.hidden, (std::vector<int64_t>{9, 8}));
-  EXPECT_THAT(refusal("vgae: {hidden: []}"), HasSubstr("empty list"));
-  EXPECT_THAT(refusal("vgae: {hidden: [1, x]}"), HasSubstr("'x', expected a whole number"));
-  EXPECT_THAT(refusal("vgae: {hidden: [[1], 2]}"), HasSubstr("list of names"));
+TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
+  const Recipe recipe = parse("training: {block: {edges: 7, preset: gpu}}");
+  EXPECT_EQ(recipe.training.block.graphs, 512);
+  EXPECT_EQ(recipe.training.block.edges, 7);
+  // A preset in an override replaces only the sizes of the file.
+  const Recipe replaced = parse("training: {block: {graphs: 8, nodes: 99}}",
+                                {"training.block.preset=gpu", "training.block.edges=7"});
+  EXPECT_EQ(replaced.training.block.graphs, 512);
+  EXPECT_EQ(replaced.training.block.nodes, 65'536);
+  EXPECT_EQ(replaced.training.block.edges, 7);
+  EXPECT_THAT(refusal("training: {block: {preset: huge}}"), HasSubstr("expected cpu|gpu"));
+}
+
+TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
+  for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
+    EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
+  // A key of a section is never taken for another system's key of the same name.
+  const std::string error = refusal("paths: {mode: coded}");
+  EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
+  EXPECT_THAT(error, testing::Not(HasSubstr("instead")));
+}
+
+TEST(Tasks, AreWordsThatAreListedInTheirOrder) {
+  EXPECT_EQ(parse("task: node_regression").task, "node_regression");
+  const std::string error = refusal("task: node_regresion");
+  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: task is 'node_regresion', expected "));
+  EXPECT_THAT(error, HasSubstr("graph_classification|graph_regression|link_prediction|node_classification|"));
+  EXPECT_THAT(error, HasSubstr("did you mean 'node_regression'?"));
 }
 
 TEST(Names, AreAListOrASingleName) {
@@ -267,38 +271,10 @@ TEST(Names, AreAListOrASingleName) {
   EXPECT_EQ(parse("", {"split.leave_out=DoS"}).split.leave_out, Names{"DoS"});
   EXPECT_EQ(parse("", {"split.leave_out=it's: odd"}).split.leave_out, Names{"it's: odd"});
   EXPECT_EQ(parse("split: {leave_out: DoS}", {"split.leave_out=[]"}).split.leave_out, Names{});
-  EXPECT_THAT(refusal("", {"split.leave_out=[DoS"}), HasSubstr("expected a list as [a, b]"));
+  EXPECT_THAT(refusal("", {"split.leave_out=[DoS"}), HasSubstr("expected a list such as [a, b]"));
   EXPECT_THAT(refusal("split: {leave_out: {a: 1}}"), HasSubstr("unknown key 'split.leave_out.a'"));
   EXPECT_THAT(refusal("split: {leave_out: [[a]]}"),
               HasSubstr("'split.leave_out' must be a single value or a list of names"));
-}
-
-TEST(Windows, AreFramesOrTimeAndReadBackAsTheyWere) {
-  const Recipe recipe = parse("data: {features: behaviour, window: 0.05s, stride: 12500us}");
-  EXPECT_EQ(recipe.data.window, (WindowLength{50'000'000, WindowUnit::nanoseconds}));
-  EXPECT_EQ(recipe.data.stride, (WindowLength{12'500'000, WindowUnit::nanoseconds}));
-  EXPECT_THAT(recipe_yaml(recipe), HasSubstr("  window: 50ms\n  stride: 12500us\n"));
-  EXPECT_EQ(recipe_yaml(parse(recipe_yaml(recipe))), recipe_yaml(recipe));
-}
-
-TEST(Windows, ByTimeLieEndToEndUnlessAStrideIsGiven) {
-  const Recipe recipe = parse("data: {features: behaviour}", {"data.window=50ms"});
-  EXPECT_EQ(recipe.data.stride, recipe.data.window);
-  EXPECT_EQ(parse("data: {window: 50}").data.stride.value, 100);
-}
-
-TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 50ms, stride: 100}"),
-              HasSubstr("r.yaml:1:43: data.stride is 100 and data.window 50ms, expected both as frames"));
-  EXPECT_THAT(refusal("data: {features: behaviour}", {"data.stride=50ms"}),
-              HasSubstr("-O data.stride=50ms: data.stride is 50ms and data.window 100"));
-  EXPECT_THAT(refusal("data: {window: 50ms}"),
-              HasSubstr("r.yaml:1:8: data.window is 50ms, but data.features compat counts frames"));
-  EXPECT_THAT(refusal("data: {window: 50 days}"),
-              HasSubstr("r.yaml:1:8: data.window: '50 days' is no length of a window; write 100 (frames)"));
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is no length"));
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 3601s}"), HasSubstr("expected 1us to 3600s"));
-  EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
 
 TEST(Overrides, WrongOnesSaySoWithTheirText) {
@@ -317,12 +293,12 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
       HasSubstr(
           "r.yaml:3:3: unknown key 'training.batchsize'; the nearest known key is 'training.batch_size'"));
   EXPECT_THAT(refusal("trainig: {patience: 3}"), HasSubstr("'training.patience'"));
-  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, as "
-                                           "gat: {preset: ...}"));
+  EXPECT_THAT(refusal("gnn: 5"),
+              HasSubstr("r.yaml:1:1: 'gnn' is a section, found '5', expected its keys, as gnn: {conv: ...}"));
   EXPECT_THAT(
-      refusal("teacher: {gat: large}"),
+      refusal("training: {block: gpu}"),
       HasSubstr(
-          "'teacher.gat' is a section, found 'large', expected its keys, as teacher.gat: {preset: large}"));
+          "'training.block' is a section, found 'gpu', expected its keys, as training.block: {preset: gpu}"));
   EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }
@@ -343,41 +319,18 @@ TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
 
 TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
   EXPECT_THAT(refusal("gradient_checkpointing: on"),
-              HasSubstr("r.yaml:1:1: 'gradient_checkpointing' stands in a section: "
+              HasSubstr("r.yaml:1:1: 'gradient_checkpointing' belongs in a section: "
                         "training.gradient_checkpointing"));
-  EXPECT_THAT(refusal("heads: 4"), HasSubstr("gat.heads or vgae.heads or gnn.heads"));
-}
-
-TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
-  for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
-    EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
-  EXPECT_THAT(refusal("mode: autoencoder"),
-              HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
-  EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
-  EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
-  EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
-  EXPECT_THAT(refusal("model: vgae"), HasSubstr("expected gnn|sgmp|gtmp; instead: task: autoencoder"));
-  // A key of a section is never treated as another system's key of the same name.
-  const std::string error = refusal("paths: {mode: coded}");
-  EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
-  EXPECT_THAT(error, testing::Not(HasSubstr("instead")));
-}
-
-TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {
-  const std::string error = refusal("dqn: {hidden: 576, layers: 3, batch_size: 128}");
-  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is no key here; instead: nothing"));
-  EXPECT_EQ(error.find('\n'), std::string::npos);
-  EXPECT_THAT(refusal("", {"dqn.batch_size=4"}),
-              HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
+  EXPECT_THAT(refusal("layers: 4"), HasSubstr("gnn.layers or paths.layers"));
 }
 
 TEST(Errors, AllUnknownKeysAreToldAtOnce) {
   const std::string error =
-      refusal("training: {lr: 0.1, patince: 3}\ndataset: hcrl_sa\n", {"training.mode=fusion"});
+      refusal("training: {lr: 0.1, patince: 3}\nrun_test: true\n", {"training.mem=8GB"});
   EXPECT_THAT(error, HasSubstr("r.yaml:1:12: 'training.lr' is no key here; instead: training.learning_rate"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
-  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'dataset' is no key here; instead: --data DIR"));
-  EXPECT_THAT(error, HasSubstr("\n-O training.mode=fusion: "));
+  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'run_test' is no key here; instead: plimsoll evaluate"));
+  EXPECT_THAT(error, HasSubstr("\n-O training.mem=8GB: "));
 }
 
 TEST(Errors, AValueOfTheWrongTypeNamesItsPlaceAndTheTypeExpected) {
@@ -394,24 +347,23 @@ TEST(Errors, AValueOfTheWrongTypeNamesItsPlaceAndTheTypeExpected) {
 }
 
 TEST(Errors, AValueOutOfRangeNamesTheRange) {
-  EXPECT_THAT(refusal("\ndata:\n    window: 1"),
-              HasSubstr("r.yaml:3:5: data.window is 1, expected 2 to 65535"));
-  EXPECT_THAT(refusal("data: {window: 65536}"), HasSubstr("expected 2 to 65535"));
-  EXPECT_EQ(parse("data: {window: 65535}").data.window.value, 65535);
+  EXPECT_THAT(refusal("\ngnn:\n    layers: 0"), HasSubstr("r.yaml:3:5: gnn.layers is 0, expected 1 to 64"));
+  EXPECT_THAT(refusal("gnn: {layers: 65}"), HasSubstr("expected 1 to 64"));
+  EXPECT_EQ(parse("gnn: {layers: 64}").gnn.layers, 64);
   EXPECT_THAT(refusal("seed: -1"), HasSubstr("r.yaml:1:1: seed is -1, expected 0 to"));
-  EXPECT_THAT(refusal("gat: {dropout: 1}"), HasSubstr("expected 0 to 0.99"));
+  EXPECT_THAT(refusal("gnn: {dropout: 1}"), HasSubstr("expected 0 to 0.99"));
   EXPECT_THAT(refusal("split: {validation: -0.2}"), HasSubstr("expected 0.01 to 0.9"));
   EXPECT_THAT(refusal("training: {block: {graphs: 0}}"),
               HasSubstr("training.block.graphs is 0, expected 1 to"));
 }
 
 TEST(Errors, AWordThatIsNoChoiceNamesTheChoices) {
-  EXPECT_THAT(refusal("data: {features: compact}"),
-              HasSubstr("r.yaml:1:8: data.features is 'compact', expected compat|behaviour; did you mean "
-                        "'compat'?"));
-  EXPECT_THAT(refusal("data: {features: ''}"), HasSubstr("expected compat"));
-  EXPECT_THAT(refusal("data: {features: 'compat|behaviour'}"), HasSubstr("expected compat"));
-  EXPECT_THAT(refusal("data: {features: compa}"), HasSubstr("expected compat"));
+  EXPECT_THAT(
+      refusal("gnn: {norm: batches}"),
+      HasSubstr("r.yaml:1:7: gnn.norm is 'batches', expected none|batch|graph; did you mean 'batch'?"));
+  EXPECT_THAT(refusal("gnn: {norm: ''}"), HasSubstr("expected none"));
+  EXPECT_THAT(refusal("gnn: {norm: 'none|batch'}"), HasSubstr("expected none"));
+  EXPECT_THAT(refusal("gnn: {norm: bat}"), HasSubstr("expected none"));
 }
 
 TEST(Errors, AnotherPrecisionSaysWhatSavesMemoryInstead) {
@@ -422,9 +374,9 @@ TEST(Errors, AnotherPrecisionSaysWhatSavesMemoryInstead) {
 
 TEST(Errors, AKeyThatIsGivenTwiceIsRefused) {
   EXPECT_THAT(refusal("seed: 1\nseed: 2\n"), HasSubstr("r.yaml:2:1: 'seed' is given twice"));
-  EXPECT_THAT(refusal("gat: {heads: 1}\ngat: {heads: 2}\n"),
-              HasSubstr("r.yaml:2:7: 'gat.heads' is given twice"));
-  EXPECT_THAT(refusal("gat: {heads: 1}\ngat.heads: 2\n"), HasSubstr("'gat.heads' is given twice"));
+  EXPECT_THAT(refusal("gnn: {heads: 1}\ngnn: {heads: 2}\n"),
+              HasSubstr("r.yaml:2:7: 'gnn.heads' is given twice"));
+  EXPECT_THAT(refusal("gnn: {heads: 1}\ngnn.heads: 2\n"), HasSubstr("'gnn.heads' is given twice"));
 }
 
 TEST(Errors, AListOrNothingInsteadOfAValueIsRefused) {
@@ -437,7 +389,7 @@ TEST(Errors, AListOrNothingInsteadOfAValueIsRefused) {
 
 TEST(Recipe, ASectionMayBeEmpty) {
   const std::string defaults = recipe_yaml(Recipe());
-  for (const char* text : {"training:\n", "training:\n  block:\n", "teacher:\n  gat: ~\n", "gat: {}"})
+  for (const char* text : {"training:\n", "training:\n  block:\n", "run:\n  profile: ~\n", "gnn: {}"})
     EXPECT_EQ(recipe_yaml(parse(text)), defaults) << text;
   EXPECT_THAT(refusal("trainings:\n"), HasSubstr("unknown key 'trainings'"));
 }
@@ -471,8 +423,8 @@ TEST(LoadRecipe, ReadsAFileAndNamesItInErrors) {
   const TempFolder folder;
   const auto path = folder / "gat.yaml";
   write_bytes(path, "seed: 5\n");
-  EXPECT_EQ(load_recipe(path, {"gat.heads=2"}).seed, 5);
-  EXPECT_EQ(load_recipe(path, {"gat.heads=2"}).gat.heads, 2);
+  EXPECT_EQ(load_recipe(path, {"gnn.heads=2"}).seed, 5);
+  EXPECT_EQ(load_recipe(path, {"gnn.heads=2"}).gnn.heads, 2);
   write_bytes(path, "sede: 5\n");
   EXPECT_THAT(error_text<UsageError>([&] { load_recipe(path, {}); }), HasSubstr(path.string() + ":1:1: "));
 }
@@ -492,17 +444,6 @@ TEST(Recipe, TheEmbargoIsAutoOrAWholeNumber) {
   for (const char* wrong : {"1.5", "-1", "few", "1e3"})
     EXPECT_THAT(error_text<UsageError>([&] { parse(std::string("split: {embargo: ") + wrong + "}"); }),
                 testing::AllOf(HasSubstr("split.embargo"), HasSubstr(wrong), HasSubstr(", or auto")));
-}
-
-// A window overlaps this number of following windows and is disjoint from the next one.
-TEST(WindowLength, OverlappingWindowsAreThoseThatShareAPart) {
-  for (int64_t window = 1; window < 40; ++window)
-    for (int64_t stride = 1; stride < 60; ++stride) {
-      const int64_t overlap = overlapping_windows(window, stride);
-      EXPECT_GE((overlap + 1) * stride, window) << window << " " << stride;
-      EXPECT_TRUE(overlap == 0 || overlap * stride < window) << window << " " << stride;
-      EXPECT_EQ(overlap, (window + stride - 1) / stride - 1);  // The formula in the documentation.
-    }
 }
 
 }  // namespace

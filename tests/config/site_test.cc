@@ -40,7 +40,7 @@ TEST(Site, MistakesAreNamedWithTheirPlace) {
     }
   };
   EXPECT_THAT(error_of("setup: x\nacount: y\n"), HasSubstr("site.yaml:2:1: unknown key 'acount'"));
-  EXPECT_THAT(error_of("sbatch: [account]\n"), HasSubstr("'account' is no option of sbatch"));
+  EXPECT_THAT(error_of("sbatch: [account]\n"), HasSubstr("'account' is not an option of sbatch"));
   EXPECT_THAT(error_of("sbatch: {a: b}\n"), HasSubstr("must be a text or a list"));
   EXPECT_THAT(error_of("max_time: soon\n"), HasSubstr("max_time is 'soon'"));
   for (const char* time : {"1", "00:01:00", "0:30"})

@@ -75,7 +75,7 @@ TEST_P(DeviceTest, CountsEveryByteAndRefusesBeforeItTakes) {
       FAIL() << "above the budget";
     } catch (const DeviceBudgetExceeded& refusal) {
       EXPECT_EQ(refusal.exit_code(), 4);
-      EXPECT_THAT(refusal.what(), testing::HasSubstr("asked for 'region', 0 bytes free"));
+      EXPECT_THAT(refusal.what(), testing::HasSubstr("requested for 'region', 0 bytes free"));
     }
     EXPECT_EQ(device->ledger().held(), context + kMiB);
   }

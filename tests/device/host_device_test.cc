@@ -179,7 +179,7 @@ TEST_F(HostDeviceTest, AFailedDeviceFailsForEverAndEndsInOrder) {
     stream->wait();
     FAIL() << "the third piece of work fails";
   } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), testing::HasSubstr("failed, as it was told to"));
+    EXPECT_THAT(failure.what(), testing::HasSubstr("failed, as requested"));
   }
   const auto later = failing->make_stream();
   later->run("later", {}, [](void*) { FAIL() << "the device has failed"; });

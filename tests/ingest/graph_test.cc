@@ -140,7 +140,7 @@ TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
 TEST_F(GraphIngest, CommentsStandBeforeTheFirstEdgeUnlessOptionsSayOtherwise) {
   GraphIngestOptions made = options("# one\n% two\n#a b\n\n#c d\n");
   made.ids = NodeIds::text;
-  EXPECT_THAT(error_text<InputError>([&] { run(made); }), HasSubstr("found no line but comments"));
+  EXPECT_THAT(error_text<InputError>([&] { run(made); }), HasSubstr("found only comments"));
   made.edges.comments = Comments::none;
   EXPECT_EQ(run(made).edges, 4);
   made = options("# one\na #b\n#c d\n%e f\n");

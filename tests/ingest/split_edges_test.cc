@@ -158,7 +158,7 @@ TEST_F(SplitEdges, RefusesSharesRowsAndGraphsThatCannotBe) {
   EXPECT_THAT(error_text<InputError>([&] {
                 split_edges({.graph = folder_ / "split", .out = folder_ / "again"}, [](int64_t, int64_t) {});
               }),
-              HasSubstr("split already"));
+              HasSubstr("already split"));
 }
 
 TEST_F(SplitEdges, AHeldOutEdgeInTheGraphIsFoundByVerify) {
@@ -170,7 +170,7 @@ TEST_F(SplitEdges, AHeldOutEdgeInTheGraphIsFoundByVerify) {
   const int64_t node = graph.owner(30);
   writer.append_split_edges(1, std::vector<int64_t>{graph.indices[30], node});
   writer.publish({}, make_provenance("made up", {}));
-  EXPECT_THAT(verify_data_set(folder_ / "leaky"), testing::ElementsAre(HasSubstr("was to be held out")));
+  EXPECT_THAT(verify_data_set(folder_ / "leaky"), testing::ElementsAre(HasSubstr("should be held out")));
 }
 
 }  // namespace

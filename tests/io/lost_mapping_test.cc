@@ -26,7 +26,7 @@ TEST(LostMapping, AFileMadeShorterEndsTheProgramByItsName) {
     static_cast<void>(sink);
   };
   for (const bool moved : {false, true})
-    EXPECT_EXIT(read_lost(moved), testing::ExitedWithCode(3), "column.npy: cannot be read any more");
+    EXPECT_EXIT(read_lost(moved), testing::ExitedWithCode(3), "column.npy: can no longer be read");
 }
 
 TEST(LostMapping, PlacesAreGivenBack) {
@@ -40,7 +40,7 @@ TEST(LostMapping, PlacesAreGivenBack) {
     volatile std::byte sink = file.bytes()[15000];
     static_cast<void>(sink);
   };
-  EXPECT_EXIT(read_lost(), testing::ExitedWithCode(3), "column.npy: cannot be read any more");
+  EXPECT_EXIT(read_lost(), testing::ExitedWithCode(3), "column.npy: can no longer be read");
 }
 
 }  // namespace

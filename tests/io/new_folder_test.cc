@@ -76,7 +76,7 @@ TEST_F(NewFolderTest, AFileInItsPlaceStays) {
   for (const bool replace : {false, true}) {
     NewFolder folder("/place/out", replace, memory_);
     EXPECT_EQ(error_text<Failure>([&] { folder.publish(); }),
-              "/place/out is a file, and the output a folder; name another output");
+              "/place/out is a file, but the output is a folder; name another output");
   }
   EXPECT_EQ(read_text("/place/out", memory_), "a file");
 }
@@ -87,7 +87,7 @@ TEST_F(NewFolderTest, WhatNobodyHereWroteStays) {
   write_text("/place/out/in/notes", "precious", memory_);
   EXPECT_EQ(
       error_text<Failure>([&] { publish("new")(memory_); }),
-      "/place/out holds in/notes, which is no part of such an output; delete it, or name another output");
+      "/place/out holds in/notes, which is not part of such an output; delete it, or name another output");
   EXPECT_EQ(top(), "old");
   EXPECT_EQ(names_in_place(), 0U);
 }
@@ -184,7 +184,7 @@ TEST_F(NewFolderTest, AnOldOneThatCannotBeDeletedIsNamed) {
   publish("old")(memory_);
   FaultyFiles faulty(memory_, {Fault::error, calls_to_replace() - 1, EACCES});
   EXPECT_THAT(error_text<Failure>([&] { publish("new")(faulty); }),
-              HasSubstr("/place/out is replaced, but the old one, now /place/.out.tmp."));
+              HasSubstr("/place/out was replaced, but the old one, now /place/.out.tmp."));
   EXPECT_EQ(top(), "new");
 }
 

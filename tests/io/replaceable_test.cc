@@ -48,7 +48,7 @@ TEST_F(ReplaceableTest, ADataSetAloneAndADamagedOne) {
   write(".DS_Store");
   expect_replaceable();
   write("labels.npy");
-  EXPECT_THAT(refusal(), HasSubstr("holds labels.npy, which is no part"));
+  EXPECT_THAT(refusal(), HasSubstr("holds labels.npy, which is not part"));
   fs::remove(out_ / "labels.npy");
   write("predictions.csv");
   EXPECT_THAT(refusal(), HasSubstr("holds predictions.csv,"));
@@ -58,7 +58,7 @@ TEST_F(ReplaceableTest, ADataSetAloneAndADamagedOne) {
   write("manifest.json", "{\n \"kind\": \"graph_set\",\n \"col");
   expect_replaceable();
   write("notes.md");
-  EXPECT_THAT(refusal(), HasSubstr("holds notes.md, which is no part of such an output; delete it"));
+  EXPECT_THAT(refusal(), HasSubstr("holds notes.md, which is not part of such an output; delete it"));
   fs::remove(out_ / "notes.md");
   write("more/data.npy");
   EXPECT_THAT(refusal(), HasSubstr("holds more,"));
@@ -81,7 +81,7 @@ TEST_F(ReplaceableTest, NoRunAndNoFolderOfOthers) {
   EXPECT_THAT(refusal(), HasSubstr("holds run.lock"));
   fs::remove_all(out_);
   write_bytes(out_, "a file");
-  EXPECT_THAT(refusal(), HasSubstr("is a file, and the output a folder"));
+  EXPECT_THAT(refusal(), HasSubstr("is a file, but the output is a folder"));
 }
 
 TEST_F(ReplaceableTest, FilesThatTheOutputHasToo) {
@@ -103,7 +103,7 @@ TEST_F(ReplaceableTest, NoSourceOfTheOutput) {
   fs::create_directory_symlink(folder_.path(), folder_ / "link");
   for (const bool force : {false, true})
     for (const fs::path& source : {out_, out_ / "manifest.json", out_ / ".", folder_ / "link/out"})
-      EXPECT_THAT(refusal_of(source, force), HasSubstr("is read for the output")) << source;
+      EXPECT_THAT(refusal_of(source, force), HasSubstr("is an input, and would be replaced")) << source;
   EXPECT_THAT(refusal_of(folder_.path(), false), HasSubstr("give --force to replace it"));
   EXPECT_NO_THROW(require_free(out_, true, {folder_.path(), folder_ / "output"}));
   EXPECT_NO_THROW(require_free(folder_ / "free", false, {out_}));
@@ -114,7 +114,7 @@ TEST_F(ReplaceableTest, NoFileThatIsRead) {
   const auto try_to = [&](const fs::path& file) {
     return error_text<Failure>([&] { require_no_source(file, {out_, {}}); });
   };
-  EXPECT_THAT(try_to(out_ / "recipe.yaml"), HasSubstr("is read, and would be written over"));
+  EXPECT_THAT(try_to(out_ / "recipe.yaml"), HasSubstr("is an input, and would be overwritten"));
   EXPECT_NO_THROW(require_no_source(out_ / "new.csv", {out_}));
   EXPECT_NO_THROW(require_no_source(folder_.path() / "out" / "recipe.yaml", {folder_ / "other", {}}));
   EXPECT_NO_THROW(require_no_source({}, {out_}));

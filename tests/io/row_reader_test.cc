@@ -166,7 +166,7 @@ TEST_P(RowReaderTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
   for (const int64_t row : {40, 41, 99}) {
     const std::string text = error_text<InputError>([&] { read(reader, {1, 20, row, 39}); });
     EXPECT_THAT(text, HasSubstr(file_.string() + ": the file ends at byte "));
-    EXPECT_THAT(text, HasSubstr("cut short"));
+    EXPECT_THAT(text, HasSubstr("truncated"));
   }
   EXPECT_EQ(read(reader, {39, 1, 20}), kept.substr(2000) + kept.substr(0, 2000))
       << "it goes on after an error";
@@ -177,11 +177,11 @@ TEST_P(RowReaderTest, RowsThatAreNotThereAreAnError) {
   if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   RowReader reader(file_, {0, 100, 10}, {GetParam()});
   for (const int64_t row : {-1, 10})
-    EXPECT_EQ(
-        error_text<InputError>([&] {
-          read(reader, {3, row});
-        }),
-        fmt::format("{}: row {} is wanted of a file with 10 rows, counted from 0", file_.string(), row));
+    EXPECT_EQ(error_text<InputError>([&] {
+                read(reader, {3, row});
+              }),
+              fmt::format("{}: row {} was requested from a file with 10 rows, counted from 0", file_.string(),
+                          row));
   EXPECT_EQ(error_text<InputError>([&] {
               RowReader(file_, {0, 100, 11}, {GetParam()});
             }),
@@ -309,7 +309,7 @@ TEST_F(ReadMethodTest, EnvironmentNamesTheWay) {
   EXPECT_EQ(error_text<UsageError>([&] {
               RowReader(file_, {0, 1, 10});
             }),
-            "'fast' is no way to read; expected one of ring-direct, pool-direct, ring, pool");
+            "'fast' is not a method of reading; expected one of ring-direct, pool-direct, ring, pool");
   ::unsetenv("PLIMSOLL_READ");
 }
 

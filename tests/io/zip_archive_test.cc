@@ -102,7 +102,7 @@ TEST_F(Zip, DamagedDataIsRefused) {
 
 TEST_F(Zip, OtherKindsOfArchiveAreRefusedWithTheRemedy) {
   write(zip_of({{"one", "text", 12}}));
-  EXPECT_THAT(refusal(), HasSubstr("packed by method 12"));
+  EXPECT_THAT(refusal(), HasSubstr("compressed by method 12"));
   write(zip_of({{"one", std::string(40, 'x'), 0, 1}}));
   EXPECT_THAT(refusal(), HasSubstr("encrypted"));
   write("no archive at all");

@@ -199,7 +199,7 @@ TEST_F(NeighbourBatchesTest, RefusesWhatItCannotSample) {
   EXPECT_THAT(error_text<UsageError>([] { parse_word<SubgraphType>("both", "subgraph_type"); }),
               HasSubstr("subgraph_type: found 'both', expected directional, bidirectional or induced"));
   NeighbourBatches twice = batches(source({}, 0, std::vector<int64_t>{3, 3}));
-  EXPECT_THAT(error_text<UsageError>([&] { twice.make(0); }), HasSubstr("stands twice"));
+  EXPECT_THAT(error_text<UsageError>([&] { twice.make(0); }), HasSubstr("occurs twice"));
 }
 
 TEST_F(NeighbourBatchesTest, AChildOfForkLeavesTheCacheBehind) {

@@ -145,7 +145,7 @@ TEST(ScopedCgroup, WhereThereIsNoneOrNoRightToOneItSaysSo) {
   const TempFolder root;
   const ScopedCgroup none(1, root.path().string());
   EXPECT_EQ(none.name(), "");
-  EXPECT_EQ(none.refusal(), "no group that counts memory is shown here");
+  EXPECT_EQ(none.refusal(), "no memory cgroup is visible here");
   write_file(root / "proc/self/cgroup", "0::/job\n");
   write_file(root / "sys/fs/cgroup/job/cgroup.controllers", "cpu pids\n");
   EXPECT_EQ(ScopedCgroup(1, root.path().string()).name(), "") << "memory is not delegated";

@@ -73,7 +73,7 @@ TEST_F(MadeUpPressure, AGroupV1WithLittleLeftBesideAnonymousMemoryIsShort) {
   EXPECT_EQ(next(), 0) << "22 MiB are more than 16";
   v1(512 * kMiB, 500 * kMiB);
   EXPECT_EQ(next(), 1);
-  EXPECT_EQ(gauge().reason(), "cgroup v1 /job: 12 MiB of 512 MiB left beside 500 MiB anonymous");
+  EXPECT_EQ(gauge().reason(), "cgroup v1 /job: 12 MiB of 512 MiB left next to 500 MiB of anonymous memory");
   EXPECT_EQ(next(), 2);
   EXPECT_EQ(next(), 2);
 }
@@ -117,7 +117,7 @@ TEST_F(MadeUpPressure, TheLimitsOfV2AreMaxAndHigh) {
   EXPECT_EQ(next(), 0);
   v2(std::to_string(512 * kMiB), 480 * kMiB, std::to_string(490 * kMiB));
   EXPECT_EQ(next(), 1);
-  EXPECT_EQ(gauge().reason(), "cgroup v2 /job: 10 MiB of 490 MiB left beside 480 MiB anonymous");
+  EXPECT_EQ(gauge().reason(), "cgroup v2 /job: 10 MiB of 490 MiB left next to 480 MiB of anonymous memory");
 }
 
 TEST_F(MadeUpPressure, EventsOfV2AlarmOnlyWhereLittleIsLeft) {
@@ -138,7 +138,7 @@ TEST_F(MadeUpPressure, MemoryThatAGroupDidNotFindIsAnAlarm) {
   EXPECT_EQ(next(), 0);
   v2_events(0, 0, 2);
   EXPECT_EQ(next(), 1);
-  EXPECT_NE(gauge().reason().find("the kernel found none"), std::string::npos) << gauge().reason();
+  EXPECT_NE(gauge().reason().find("the kernel found no free memory"), std::string::npos) << gauge().reason();
 }
 
 TEST_F(MadeUpPressure, EventsOfANeighboursLimitAreNotOurs) {
@@ -162,14 +162,14 @@ TEST_F(MadeUpPressure, StallsAlarmWhereLittleIsLeftOrAnonymousMemoryWasSwappedOu
   EXPECT_EQ(stall(240'000), 0) << "page cache does that";
   v2(std::to_string(512 * kMiB), 485 * kMiB);
   EXPECT_EQ(stall(240'000), 1);
-  EXPECT_NE(gauge().reason().find("page cache is taken away"), std::string::npos) << gauge().reason();
+  EXPECT_NE(gauge().reason().find("page cache is reclaimed"), std::string::npos) << gauge().reason();
   v2(std::to_string(512 * kMiB), 100 * kMiB);
   EXPECT_EQ(after(seconds(30)), 0);
   write("sys/fs/cgroup/job/memory.stat", "anon 1000\nworkingset_refault_anon 7\n");
   EXPECT_EQ(stall(0), 0);
   write("sys/fs/cgroup/job/memory.stat", "anon 1000\nworkingset_refault_anon 900\n");
   EXPECT_EQ(stall(240'000), 1);
-  EXPECT_NE(gauge().reason().find("swapped out"), std::string::npos) << gauge().reason();
+  EXPECT_NE(gauge().reason().find("swapped-out memory"), std::string::npos) << gauge().reason();
 }
 
 TEST_F(MadeUpPressure, TheSystemsMemoryIsShortBelowAFloorWhichStallsRaise) {

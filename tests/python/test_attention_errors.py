@@ -102,7 +102,7 @@ BAD_GATV2 = {
     "target_bias of other channels": ({"target_bias": torch.ones(5)}, r"target_bias \[H\*D\]"),
     "target_bias alone": ({"target_weight": None}, r"target_weight"),
     "x_target without target_weight": ({"x_target": torch.ones(4, 5), "target_weight": None, "target_bias": None},
-                                       r"target_weight where targets"),
+                                       r"target_weight if targets"),
     "x_target is a vector": ({"x_target": torch.ones(4)}, r"x_target \[T, F2\]"),
     "x_target f64": ({"x_target": torch.ones(4, 5).double()}, r"dtype"),
     "x_target of other targets": ({"x_target": torch.ones(3, 5)}, r"order|edge_attr"),

@@ -202,7 +202,7 @@ def test_an_attack_left_out_is_judged_apart(call, frames, tmp_path):
     assert splits["left out: fuzzing"]["graphs"] == 39 and splits["left out: fuzzing"]["attack_graphs"] > 0
     assert splits["validation"]["graphs"] == 14
     train(call, frames("whole"), tmp_path / "other", "split.leave_out=[fuzzing, gear]", code=2,
-          words=["'gear'", "there are: DoS, fuzzing"])
+          words=["'gear'", "known attacks: DoS, fuzzing"])
 
 
 def test_whole_recordings_validate(call, frames, tmp_path):
@@ -230,7 +230,7 @@ def test_thresholds_need_benign_validation_windows(call, tmp_path, recipe):
 
 def test_hidden_features_are_hidden_when_the_model_is_used(call, frames, tmp_path):
     train(call, frames("whole"), tmp_path / "unknown", "data.features=behaviour", "data.without=[id]", code=2,
-          words=["'id'", "of nodes: id_index, known,", "of edges: "])
+          words=["'id'", "node features: id_index, known,", "edge features: "])
     result = json.loads(train(call, frames("whole"), tmp_path / "run", "data.features=behaviour",
                               "data.without=[id_index, known, length]"))
     all_there = json.loads(train(call, frames("whole"), tmp_path / "all", "data.features=behaviour"))

@@ -66,7 +66,7 @@ def test_what_it_does_not_have_is_refused(options, text):
 def test_what_it_is_not_asked_for_is_refused():
     data = graph()
     sampler = plimsoll.BidirectionalNeighborSampler(data, [2])
-    with pytest.raises(plimsoll.UsageError, match="a seed comes twice"):
+    with pytest.raises(plimsoll.UsageError, match="a seed occurs twice"):
         next(iter(NodeLoader(data, sampler, torch.tensor([3, 3]), batch_size=2)))
     with pytest.raises(plimsoll.UsageError, match="plimsoll.LinkNeighborLoader follows one direction"):
         next(iter(LinkLoader(data, sampler, data.edge_index, batch_size=2)))

@@ -48,7 +48,7 @@ def test_one_of_several_buses_with_ranges_of_one_bound(bin_dir, run, tmp_path):
     done = convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc")
     assert done.returncode == 3 and "ID 123 is Engine on bus body and Battery on bus power" in done.stderr and "--bus" in done.stderr
     done = convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc", "--bus", "lin")
-    assert done.returncode == 3 and "it has those of body, power" in done.stderr
+    assert done.returncode == 3 and "it has messages of body, power" in done.stderr
     assert convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc", "--bus", "power").returncode == 0
     assert facts(tmp_path / "car.dbc") == {(0x123, False, "Battery", 2, None): [
         ("Volts", 0, 8, "little_endian", 1, 0, -5, 127), ("Amperes", 8, 8, "little_endian", 1, 0, -128, 100)]}

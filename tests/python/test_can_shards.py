@@ -48,4 +48,4 @@ def test_a_foreign_or_missing_shard_is_named(bin_dir, run, tmp_path):
         return done.stderr
 
     assert "shard 3/3 is missing" in error(tmp_path / "1-100", tmp_path / "2-100")
-    assert f"{tmp_path}/2-50 is no shard of the set of" in error(tmp_path / "1-100", tmp_path / "2-50")
+    assert f"{tmp_path}/2-50 is not a shard of the set of" in error(tmp_path / "1-100", tmp_path / "2-50")

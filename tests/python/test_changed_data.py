@@ -119,7 +119,7 @@ def test_a_column_made_shorter_while_it_trains_is_named_and_a_checkpoint_stays(m
         file.truncate(4096)
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == 3, errors
-    assert "x.npy: cannot be read any more" in errors and "--resume" in errors
+    assert "x.npy: can no longer be read" in errors and "--resume" in errors
     shutil.copy(made / "graphs" / "x.npy", graphs / "x.npy")
     done = call(*command, "--resume", "-O", "training.max_epochs=1", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["resumed_at"] > 0, done.stderr

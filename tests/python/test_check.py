@@ -99,7 +99,7 @@ def test_cycles_counters_lengths_and_unknown_ids(bin_dir, dbc, tmp_path):
     }
     assert json.loads(done.stdout)["broken"] == 5
     text = check(bin_dir, dbc, log).stdout
-    assert "RollingCounter" in text and f"5 of {len(bad)} frames break what" in text
+    assert "RollingCounter" in text and f"5 of {len(bad)} frames break rules of" in text
 
 
 def test_a_frame_counts_once_where_two_signals_have_one_name(bin_dir, dbc, tmp_path):

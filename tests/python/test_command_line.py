@@ -66,8 +66,8 @@ def test_usage_errors(plimsoll, tmp_path):
     ("training.max_epochs=many", ["many", "whole number"]),
     ("gat.dropout=1.5", ["1.5"]),
     ("training.safety_factor=0.6", ["--budget"]),
-    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, as gat.preset=large"]),
-    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, as gat.preset=..."]),
+    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, such as gat.preset=large"]),
+    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, such as gat.preset=..."]),
     ("training.precision=16-true", ["precision", "training.block"]),
 ])
 def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):
@@ -134,7 +134,7 @@ def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path
     before = (run / "manifest.json").read_text()
     expect(plimsoll(*train, "--force", "--budget", "62MiB"), 4, "smallest budget")
     assert (run / "manifest.json").read_text() == before
-    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "no run")
+    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "not a run")
     assert (made_up_frames / "manifest.json").exists()
     expect(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_b"), 2, "test_b", "test_a")
     expect(plimsoll("evaluate", tmp_path / "absent", "--data", made_up_frames), 3, "absent")
@@ -198,7 +198,7 @@ def test_inspect_shows_columns_of_every_kind(plimsoll, run, tmp_path):
 
 
 def test_top_shows_runs_alone(plimsoll, made_up_frames):
-    expect(plimsoll("top", made_up_frames, "--once"), 3, f"{made_up_frames}: is no run")
+    expect(plimsoll("top", made_up_frames, "--once"), 3, f"{made_up_frames}: is not a run")
 
 
 @pytest.mark.parametrize("words, found, expected", [
@@ -220,18 +220,18 @@ def test_a_number_out_of_range_is_named_with_the_range(plimsoll, words, found, e
 
 
 @pytest.mark.parametrize("words, error", [
-    (["trian"], "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all"),
-    (["fly"], "'fly' is no verb; `plimsoll --help` lists all"),
-    (["ingest", "cna", "x"], "'cna' is no verb of `plimsoll ingest`; the nearest is 'can'; `plimsoll ingest --help` lists all"),
+    (["trian"], "'trian' is not a verb; the nearest is 'train'; `plimsoll --help` lists all"),
+    (["fly"], "'fly' is not a verb; `plimsoll --help` lists all"),
+    (["ingest", "cna", "x"], "'cna' is not a verb of `plimsoll ingest`; the nearest is 'can'; `plimsoll ingest --help` lists all"),
     (["detect", "x", "y", "--event-grap", "1"],
-     "'--event-grap' is no option of `plimsoll detect`; the nearest is '--event-gap'; `plimsoll detect --help` lists all"),
-    (["train", "--hlep"], "'--hlep' is no option of `plimsoll train`; the nearest is '--help'; `plimsoll train --help` lists all"),
+     "'--event-grap' is not an option of `plimsoll detect`; the nearest is '--event-gap'; `plimsoll detect --help` lists all"),
+    (["train", "--hlep"], "'--hlep' is not an option of `plimsoll train`; the nearest is '--help'; `plimsoll train --help` lists all"),
     (["ingest", "can", "x", "--otu=y"],
-     "'--otu' is no option of `plimsoll ingest can`; the nearest is '--out'; `plimsoll ingest can --help` lists all"),
-    (["train", "recipe.yaml", "--xyzzy-me"], "'--xyzzy-me' is no option of `plimsoll train`; `plimsoll train --help` lists all"),
+     "'--otu' is not an option of `plimsoll ingest can`; the nearest is '--out'; `plimsoll ingest can --help` lists all"),
+    (["train", "recipe.yaml", "--xyzzy-me"], "'--xyzzy-me' is not an option of `plimsoll train`; `plimsoll train --help` lists all"),
     (["ingest", "graph", "--lables", "x"],
-     "'--lables' is no option of `plimsoll ingest graph`; the nearest is '--labels'; `plimsoll ingest graph --help` lists all"),
-    (["verify", "x", "-z"], "'-z' is no option of `plimsoll verify`; `plimsoll verify --help` lists all"),
+     "'--lables' is not an option of `plimsoll ingest graph`; the nearest is '--labels'; `plimsoll ingest graph --help` lists all"),
+    (["verify", "x", "-z"], "'-z' is not an option of `plimsoll verify`; `plimsoll verify --help` lists all"),
 ])
 def test_a_word_that_is_none_is_named(plimsoll, words, error):
     expect(plimsoll(*words), 2, f"plimsoll: {error}\n")
@@ -307,7 +307,7 @@ def test_the_folder_of_a_converted_capture_is_made(plimsoll, tmp_path):
     (("train", "recipes/gat.yaml", "--data", "frames", "--run", ""), "after --run"),
     (("ingest", "can", "caps", "--out="), "after --out="),
     (("simulate", "can", "--out", ""), "after --out"),
-    (("", "can"), "first"),
+    (("", "can"), "at the start"),
 ])
 def test_an_empty_argument_is_refused(plimsoll, words, told):
     expect(plimsoll(*words), 2, f"found an empty argument {told}, expected a value")

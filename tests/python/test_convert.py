@@ -169,7 +169,7 @@ def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
     torch.save([], tmp_path / "pyg" / "mine.pt")
     for force in ([], ["--force"]):
         told = plimsoll("convert", tmp_path / "graphs", "--out", tmp_path / "pyg", *force, code=1)
-        assert "mine.pt was not written by plimsoll there; name another output" in told
+        assert "mine.pt was not written by plimsoll; name another output" in told
     ours = package.open(tmp_path / "graphs").to_pyg(split.first_graph + 3)
     assert all(torch.equal(ours[key], loaded[3][key]) for key in ours.keys())
 

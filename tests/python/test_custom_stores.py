@@ -5,7 +5,7 @@ from package_data import plimsoll
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.testing import MyFeatureStore, MyGraphStore
 
 
@@ -28,6 +28,21 @@ def test_batches_are_those_of_the_same_data(hops):
     assert str(loaders[0]) == str(loaders[1])
 
 
+def test_stores_may_have_types_and_times():
+    features, graph, data = MyFeatureStore(), MyGraphStore(), HeteroData()
+    for kind, count in (("a", 30), ("b", 20)):
+        data[kind].x, data[kind].time = torch.rand(count, 3), torch.randint(10, (count,))
+        for name in ("x", "time"):
+            features.put_tensor(data[kind][name], group_name=kind, attr_name=name, index=None)
+    data["a", "to", "b"].edge_index = torch.stack([torch.randint(30, (200,)), torch.randint(20, (200,))])
+    graph.put_edge_index(tuple(data["a", "to", "b"].edge_index), edge_type=("a", "to", "b"), layout="coo", size=(30, 20))
+    for options in ({}, {"time_attr": "time"}):
+        loaders = [plimsoll.NeighborLoader(source, [3], "b", batch_size=7, seed=3, **options) for source in ((features, graph), data)]
+        for one, other in zip(*loaders, strict=True):
+            assert torch.equal(one["a"].x, other["a"].x) and torch.equal(one["a"].time, other["a"].time)
+            assert torch.equal(one["a", "to", "b"].edge_index, other["a", "to", "b"].edge_index)
+
+
 def test_links_of_stores():
     pair, data = stores()
     for batch in plimsoll.LinkNeighborLoader(pair, [3], data.edge_index[:, :30], batch_size=10, neg_sampling_ratio=1.0):
@@ -35,7 +50,11 @@ def test_links_of_stores():
 
 
 def test_what_stores_do_not_have_is_refused():
-    with pytest.raises(plimsoll.UsageError, match="types of nodes and edges are not there yet"):
+    with pytest.raises(plimsoll.UsageError, match="input_nodes: is missing; give a node type"):
         plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2])
+    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no weights of edges"):
+        plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2], "b", weight_attr="w")
+    with pytest.raises(plimsoll.UsageError, match="time_attr='time': no node type has it"):
+        plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2], "b", time_attr="time")
     with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no weights of edges"):
         plimsoll.NeighborLoader(stores()[0], [2], weight_attr="w")

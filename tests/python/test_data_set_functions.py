@@ -72,7 +72,7 @@ def test_an_output_that_exists(capture, tmp_path):
     with pytest.raises(plimsoll.Failure, match="exists already.*force=True") as caught:
         plimsoll.windows(other, tmp_path / "can")
     assert isinstance(caught.value, RuntimeError) and caught.value.exit_code == 1
-    with pytest.raises(plimsoll.Failure, match="is read for the output"):
+    with pytest.raises(plimsoll.Failure, match="is an input, and would be replaced"):
         plimsoll.windows(made, tmp_path / "can", force=True)
     plimsoll.windows(other, tmp_path / "can", force=True)
     assert len(made[:10]) == 10, "what is open stays readable when its folder is replaced"

@@ -34,10 +34,10 @@ def made(bin_dir, run, tmp_path_factory):
                 "DoS,fuzzing,suppression", "--threads", 2, "--budget", "200MiB")
     assert done.returncode == 0, done.stderr
     assert re.findall("of a budget of (.*?) \\(", done.stderr) == ["200 MiB"] * 3 and done.stderr.count(" --threads 2") == 3
-    assert re.search(r"it finds [\d.]+ % of the windows with attacks put into them, and raises a false alarm in [\d.]+ % of the others", done.stdout)
+    assert re.search(r"it detects [\d.]+ % of the windows with injected attacks and raises false alarms in [\d.]+ % of the other windows", done.stdout)
     figures = json.loads((folder / "car.safetensors.work" / "validation.json").read_text())["splits"][0]["models"]
     strictest = min((one for one in figures if one["name"] == "fused"), key=lambda one: one["target_fpr"])
-    assert f"it finds {100 * strictest['recall']:.2f} %" in done.stdout and f"in {100 * strictest['fpr']:.2f} % of the others" in done.stdout
+    assert f"it detects {100 * strictest['recall']:.2f} %" in done.stdout and f"in {100 * strictest['fpr']:.2f} % of the other windows" in done.stdout
     assert not re.search(r"\b(fused|log-odds)\b", done.stdout + done.stderr)
     assert "next: plimsoll detect" in done.stdout
     return {"folder": folder, "benign": benign, "attacked": attacked, "model": folder / "car.safetensors"}
@@ -47,7 +47,7 @@ def test_too_little_traffic_is_refused_with_what_is_needed(bin_dir, tmp_path):
     (tmp_path / "short.log").write_text("".join(f"(1.{i:06d}) can0 123#00\n" for i in range(30)))
     done = call(bin_dir, "detector", tmp_path / "short.log", "--out", tmp_path / "car.safetensors")
     assert done.returncode == 3
-    assert "a detector is made from a drive of some minutes in which IDs come at regular intervals" in done.stderr, done.stderr
+    assert "expected a drive of several minutes in which IDs are sent at regular intervals" in done.stderr, done.stderr
 
 
 def test_its_verdict_fits_into_the_smallest_budget_of_training(bin_dir, made):
@@ -171,7 +171,7 @@ def test_the_exit_code_is_that_of_the_verb_that_ended_it(with_trainer, code):
     process = with_trainer(f"exit {code}")
     stderr = process.communicate(timeout=60)[1]
     assert process.returncode == code and f"ended with exit code {code}" in stderr and "plimsoll train" in stderr
-    assert ("the same command goes on from there" in stderr) == (code == 75)
+    assert ("run the same command again to continue" in stderr) == (code == 75)
 
 
 def wait_until(holds):
@@ -246,7 +246,7 @@ def test_inspect_counts_kinds_of_frames(bin_dir, tmp_path):
                                     "(1.3) can3 18FEF100##1000102030405060708090A0B\n")
     call(bin_dir, "ingest", "can", tmp_path / "a.log", "--out", tmp_path / "out", "--payload", 64)
     text = call(bin_dir, "inspect", tmp_path / "out").stdout
-    assert "2 with extended IDs, 1 remote frames, 1 error frames, 1 of CAN FD; 1 with BRS, 0 with ESI, 0 sent by the recorder; channels: can3" in text
+    assert "2 with extended IDs, 1 remote frames, 1 error frames, 1 CAN FD frames; 1 with BRS, 0 with ESI, 0 sent by the recorder; channels: can3" in text
 
 
 def test_convert_takes_a_capture(bin_dir, tmp_path):

@@ -144,7 +144,7 @@ def test_training_on_what_is_not_there_is_refused_with_the_remedy(bin_dir, frame
     (["--device", "gpu"], "cuda:N"),
     (["--device", "cuda:63", "--device-budget", "80%"], "give bytes, as 8GiB"),
     (["--device", "cuda:63"], "give bytes, as 8GiB"),
-    (["--device", "cuda", "--device-budget", "8GiB", "--mode", "trial"], "leave it out for a static plan"),
+    (["--device", "cuda", "--device-budget", "8GiB", "--mode", "trial"], "remove --mode for a static plan"),
 ])
 def test_what_cannot_be_planned_is_refused_with_the_remedy(plan, arguments, text):
     done = plan(*arguments)

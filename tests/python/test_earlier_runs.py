@@ -75,7 +75,7 @@ def test_they_go_on_to_the_same_weights(plimsoll, data, kind, tmp_path):
     run, expected = earlier_run(kind, tmp_path)
     summary, said = plimsoll("train", EARLIER / kind / "recipe.yaml", "--data", data / kind, "--run", run, "--resume", "-O",
                              "training.max_epochs=3", "--json")
-    assert "goes on under its rules: split.rule 1" in said
+    assert "continues under its rules: split.rule 1" in said
     assert summary["resumed_at"] > 0
     if hashes.processor()[0] == expected["processor"]:
         assert summary["weights"] == expected["weights after 3 epochs"]

@@ -138,7 +138,7 @@ def test_a_loader_is_answered(loader):
 @pytest.mark.parametrize(
     "loss, text",
     [
-        (torch.nn.CrossEntropyLoss, r"loss is the class CrossEntropyLoss; expected one of it: loss=CrossEntropyLoss\(\)"),
+        (torch.nn.CrossEntropyLoss, r"loss is the class CrossEntropyLoss; expected an instance: loss=CrossEntropyLoss\(\)"),
         ("cross_entropy", "loss='cross_entropy': expected a function"),
     ],
 )

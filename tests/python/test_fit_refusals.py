@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("threads")
         ({"optimizer": torch.optim.LBFGS}, plimsoll.UsageError, "LBFGS"),
         ({"graphs": [Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=torch.long))]}, plimsoll.UsageError, "graph 0: has no y"),
         ({"graphs": iter(made_up())}, plimsoll.UsageError, "expected graphs"),
-        ({"graphs": made_up()[0]}, plimsoll.UsageError, r"is one graph; give \[data\], or plimsoll.NeighborLoader"),
+        ({"graphs": made_up()[0]}, plimsoll.UsageError, r"is one graph; give \[data\], or use plimsoll.NeighborLoader"),
         ({"graphs": Batch.from_data_list(made_up(3))}, plimsoll.UsageError, "is one Batch; give batch.to_data_list"),
         ({"model": print}, plimsoll.UsageError, "expected torch.nn.Module"),
     ],

@@ -77,7 +77,7 @@ def test_a_sampler_without_a_generator_follows_from_the_seed():
     assert not torch.equal(first, trained(seed=9))
 
 
-@pytest.mark.parametrize("sampler, text", [([1, 10_000], "10000"), ([], "gave no graph"), ([[1, 2]], "gave"), (3, "expected a sampler")])
+@pytest.mark.parametrize("sampler, text", [([1, 10_000], "10000"), ([], "returned no graphs"), ([[1, 2]], "returned"), (3, "expected a sampler")])
 def test_what_is_no_order_is_refused(sampler, text):
     graphs = made_up()
     with pytest.raises(plimsoll.UsageError, match=text):

@@ -120,7 +120,7 @@ def labelled(out, y):
 
 
 def test_rare_missing_targets_are_tried():
-    with pytest.raises(plimsoll.UsageError, match="cannot be taken block by block"):
+    with pytest.raises(plimsoll.UsageError, match="cannot be computed block by block"):
         fit(classifier(), missing(made_up(300), 50), labelled)
 
 
@@ -137,14 +137,14 @@ def test_missing_targets_with_weights():
 @pytest.mark.parametrize(
     "options, text",
     [
-        ({"weights": lambda batch: -1}, "weights gave: is -1.0"),
-        ({"weights": lambda batch: float("nan")}, "weights gave: is nan"),
-        ({"weights": lambda batch: batch.train_mask}, r"weights gave a tensor of shape"),
-        ({"weights": lambda batch: "many"}, "weights gave 'many'"),
-        ({"weights": lambda batch: 1}, "weight of .* graphs is 1 and that of two parts comes to 2"),
-        ({"weights": 3}, "weights: expected a function of a batch .*, found 3; give weights=lambda batch"),
-        ({"weights": torch.ones(7)}, r"weights: expected a function .* found a tensor of shape \(7,\); give .*CrossEntropyLoss\(weight="),
-        ({"weights": lambda batch: 0}, "is 0 for every batch of epoch 0; expected .* more than 0 for one batch at least"),
+        ({"weights": lambda batch: -1}, "the result of weights: is -1.0"),
+        ({"weights": lambda batch: float("nan")}, "the result of weights: is nan"),
+        ({"weights": lambda batch: batch.train_mask}, r"weights returned a tensor of shape"),
+        ({"weights": lambda batch: "many"}, "weights returned 'many'"),
+        ({"weights": lambda batch: 1}, "weight of .* graphs is 1 but those of two parts add up to 2"),
+        ({"weights": 3}, "weights: found 3, expected a function of a batch .*; give weights=lambda batch"),
+        ({"weights": torch.ones(7)}, r"weights: found a tensor of shape \(7,\), expected a function .*; give .*CrossEntropyLoss\(weight="),
+        ({"weights": lambda batch: 0}, "is 0 for every batch of epoch 0; expected .* above 0 for at least one batch"),
     ],
 )
 def test_bad_weights(options, text):
@@ -159,7 +159,7 @@ def test_class_weights_of_the_wrong_length(labels):
     loss = torch.nn.CrossEntropyLoss(weight=torch.tensor([1.0, 5.0]))
     for graph in graphs[:7]:
         graph.y = torch.tensor([0])
-    with pytest.raises(plimsoll.UsageError, match="weights of 2 classes, and y has the classes .* expected one weight a class"):
+    with pytest.raises(plimsoll.UsageError, match="weights of 2 classes, and y has the classes .* expected one weight per class"):
         fit(classifier(), graphs, loss)
 
 

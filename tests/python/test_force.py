@@ -55,22 +55,22 @@ def content(folder):
 
 
 @pytest.mark.parametrize("out, words, told", [
-    ("caps", "ingest can {0}/caps", "read for the output"),
-    ("caps/train_a", "ingest can {0}/caps", "holds DoS-1.csv, which is no part of such an output"),
-    ("frames", "windows {0}/frames", "read for the output"),
-    ("frames", "simulate can --inject {0}/frames --attacks DoS", "read for the output"),
-    ("frames", "convert {0}/frames --to candump", "read for the output"),
-    ("run", "predict {0}/run --data {0}/frames", "run is read for the output"),
+    ("caps", "ingest can {0}/caps", "is an input, and would be replaced"),
+    ("caps/train_a", "ingest can {0}/caps", "holds DoS-1.csv, which is not part of such an output"),
+    ("frames", "windows {0}/frames", "is an input, and would be replaced"),
+    ("frames", "simulate can --inject {0}/frames --attacks DoS", "is an input, and would be replaced"),
+    ("frames", "convert {0}/frames --to candump", "is an input, and would be replaced"),
+    ("run", "predict {0}/run --data {0}/frames", "run is an input, and would be replaced"),
     ("run", "windows {0}/frames", "holds a run"),
-    ("run", "train recipes/gat.yaml --data {0}/run/frames", "frames is read for the output"),
+    ("run", "train recipes/gat.yaml --data {0}/run/frames", "frames is an input, and would be replaced"),
     ("home", "simulate can --frames 3000", "holds thesis.txt"),
     ("home", "simulate can --frames 3000 --format csv", "holds thesis.txt"),
-    ("script.sh", "ingest can {0}/caps", "is a file, and the output a folder"),
-    ("edges", "ingest graph --edges {0}/edges/edges.tsv", "edges.tsv is read for the output"),
-    ("caps/train_a/DoS-1.csv", "convert {0}/caps/train_a/DoS-1.csv --to csv", "would be written over"),
-    ("caps/train_a", "convert {0}/caps/train_a/DoS-1.csv --to csv", "is read for the output"),
+    ("script.sh", "ingest can {0}/caps", "is a file, but the output is a folder"),
+    ("edges", "ingest graph --edges {0}/edges/edges.tsv", "edges.tsv is an input, and would be replaced"),
+    ("caps/train_a/DoS-1.csv", "convert {0}/caps/train_a/DoS-1.csv --to csv", "is an input, and would be overwritten"),
+    ("caps/train_a", "convert {0}/caps/train_a/DoS-1.csv --to csv", "is an input, and would be replaced"),
     ("caps/train_a/DoS-1.csv", "calibrate {0}/run/detector.safetensors --benign {0}/caps/train_a/DoS-1.csv",
-     "would be written over"),
+     "is an input, and would be overwritten"),
 ])
 def test_force_never_deletes_what_is_read_or_what_others_wrote(plimsoll, place, out, words, told):
     before = content(place)
@@ -87,21 +87,21 @@ def test_a_run_with_the_original_of_a_staged_copy_is_not_replaced(plimsoll, plac
     data = place / "run/frames"
     plimsoll("stage", data, "--to", tmp_path / "cache")
     plimsoll("train", "recipes/gat.yaml", "--data", data, "--run", place / "run", "--force", code=1,
-             words=["frames is read for the output"], PLIMSOLL_CACHE=str(tmp_path / "cache"))
+             words=["frames is an input, and would be replaced"], PLIMSOLL_CACHE=str(tmp_path / "cache"))
     assert (data / "manifest.json").exists()
     plimsoll("train", "recipes/gat.yaml", "--data", place / "frames", "--run", place / "run", "--force", "-O",
-             f"init_from={place}/run/detector.safetensors", code=1, words=["detector.safetensors is read for the output"])
+             f"init_from={place}/run/detector.safetensors", code=1, words=["detector.safetensors is an input, and would be replaced"])
 
 
 def test_a_detector_writes_over_no_source_and_no_recipe_of_others(plimsoll, place):
     capture = place / "caps/train_a/DoS-1.csv"
     before = capture.read_bytes()
-    plimsoll("detector", capture, "--out", capture, "--work", place / "work", "--force", code=1, words=["would be written over"])
+    plimsoll("detector", capture, "--out", capture, "--work", place / "work", "--force", code=1, words=["is an input, and would be overwritten"])
     assert capture.read_bytes() == before
     (place / "work").mkdir()
     (place / "work/recipe.yaml").write_text("precious")
     plimsoll("detector", capture, "--out", place / "car.safetensors", "--work", place / "work", code=1,
-             words=["recipe.yaml is another recipe"])
+             words=["recipe.yaml differs from the recipe"])
     assert (place / "work/recipe.yaml").read_text() == "precious"
 
 
@@ -113,7 +113,7 @@ def test_no_model_that_is_read_is_written_over(plimsoll, place, words):
     before = (place / "a").read_bytes()
     if not words.startswith("calibrate"):
         pytest.importorskip("plimsoll")
-    plimsoll(*words.format(place).split(), "--force", code=1, words=["is read, and would be written over"],
+    plimsoll(*words.format(place).split(), "--force", code=1, words=["is an input, and would be overwritten"],
              PLIMSOLL_PYTHON=sys.executable)
     assert (place / "a").read_bytes() == (place / "b").read_bytes() == before
 
@@ -150,5 +150,5 @@ def test_force_replaces_what_plimsoll_wrote(plimsoll, place):
 ])
 def test_no_file_that_is_read_is_written_over(plimsoll, place, words):
     before = content(place)
-    plimsoll(*words.format(place).split(), code=1, words=["is read, and would be written over; name another file"])
+    plimsoll(*words.format(place).split(), code=1, words=["is an input, and would be overwritten; name another file"])
     assert content(place) == before

@@ -139,8 +139,8 @@ def test_a_technique_has_an_answer(there, here):
 
 
 def test_every_name_that_the_program_answers_stands_on_the_page():
-    source = (REPOSITORY / "src" / "config" / "foreign_names.cc").read_text()
-    names = set(re.findall(r'^    \{"([^"]+)", "', source, re.M))
+    sources = [REPOSITORY / "src" / folder / "foreign_names.cc" for folder in ("config", "can/recipe")]
+    names = {name for source in sources for name in re.findall(r'^ +\{"([^"]+)", "', source.read_text(), re.M)}
     assert len(names) > 90
     page = PAGE.read_text()
     absent = [name for name in sorted(names) if not re.search(rf"[`.-]{re.escape(name.strip('.')).replace('_', '[_-]')}[`:. =]", page)]
@@ -160,7 +160,7 @@ def test_a_whole_configuration_of_kdgat_is_answered_at_once(answer):
         "plan", "recipe.yaml", "--data", "absent")
     assert code == 2
     answers = error.removeprefix("plimsoll: ").splitlines()
-    assert len(answers) == 13 and all("is no key here; instead: " in line for line in answers), error
+    assert len(answers) == 13 and all("is not a key here; instead: " in line for line in answers), error
 
 
 def test_what_is_no_word_of_anybody_is_refused_as_ever(answer):

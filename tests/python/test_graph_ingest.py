@@ -306,7 +306,7 @@ BAD = {
     "text after a quote": ('"1"2,3\n', [], [":1:4:", "'2,3'", "quote"]),
     "open quote": ('1,"b,0.5\n', ["--ids", "text"], [":1:3:", "quote"]),
     "long": (f"1 {'b' * 65537}\n", ["--ids", "text"], [":1:3:", "65536"]),
-    "empty": ("# nothing\n", [], ["edges.txt", "no line"]),
+    "empty": ("# nothing\n", [], ["edges.txt", "only comments"]),
 }
 
 

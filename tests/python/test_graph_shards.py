@@ -137,7 +137,7 @@ def test_a_missing_foreign_or_damaged_shard_is_named(run, tmp_path, merge_error)
             tmp_path / f"{number}{''.join(options)}")
     one, two, three, foreign = (tmp_path / part for part in ("1", "2", "3", "3--dedup"))
     assert "shard 2/3 is missing" in merge_error(one, three)
-    assert f"{foreign} is no shard of the set of {one}" in merge_error(one, two, foreign)
+    assert f"{foreign} is not a shard of the set of {one}" in merge_error(one, two, foreign)
     assert "are both shard 2/3" in merge_error(one, two, two, three)
     data = bytearray((two / "edges.npy").read_bytes())
     data[-1] ^= 1

@@ -341,7 +341,7 @@ def test_texts_of_features_and_labels_that_do_not_fit_are_refused(ingest, line, 
         error = ingest(*line, "--node-count", 3, "--features", write(tmp_path / "x.csv", text), code=3)
         assert found in error or (found == "x.csv:3:" and "has 2 rows, expected 3" in error)
     assert "a class" in ingest(*line, "--labels", write(tmp_path / "y.csv", "0\nred\n1\n"), code=3)
-    assert "has 2 fields a line" in ingest(*line, "--labels", write(tmp_path / "y.csv", "0,1\n"), code=3)
+    assert "has 2 fields per line" in ingest(*line, "--labels", write(tmp_path / "y.csv", "0,1\n"), code=3)
     x, y = write(tmp_path / "x.csv", "1\nNA\n3\n"), write(tmp_path / "y.csv", "1\nnan\n0\n")
     _, columns, _ = ingest(*line, "--features", x, "--labels", y, "--missing", 9)
     assert columns["x"].ravel().tolist() == [1, 9, 3] and columns["y"].tolist() == [1, -1, 0]

@@ -7,11 +7,13 @@ import json
 import os
 import subprocess
 import uuid
+from functools import partial
 
 import numpy as np
 import pytest
 
 from cgroup import MemoryCgroup
+from typed_graphs import edges_of, ingest_tables, require_column, types_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -19,21 +21,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture(scope="module")
 def ingest(bin_dir):
-    """ingest(out, *arguments): makes a graph, verifies it and gives its columns and manifest; or stderr of code `code`."""
-    program = str(bin_dir / "plimsoll")
-
-    def make(out, *arguments, code=0, **options):
-        command = [program, "ingest", "tables", "--out", out, "--force", *arguments]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **options)
-        assert done.returncode == code, done.stderr
-        if code:
-            assert not out.exists()
-            return done.stderr
-        assert "whole" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
-        columns = {path.name[:-4]: np.load(path) for path in out.glob("*.npy")}
-        return columns, json.loads((out / "manifest.json").read_text())
-
-    return make
+    return partial(ingest_tables, bin_dir)
 
 
 @pytest.fixture(scope="module")
@@ -44,40 +32,12 @@ def flights(data_dir):
     return folder
 
 
-def types_of(manifest):
-    return {entry["name"]: entry for entry in manifest["node_types"]}
-
-
-def edges_of(columns, manifest, name):
-    """(entry, sources, targets) of an edge type."""
-    entry = next(entry for entry in manifest["edge_types"] if entry["name"] == name)
-    indptr, indices = columns[entry["indptr"]], columns[entry["indices"]]
-    return entry, indices, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-
-
 def expected_edges(foreign, key, time):
     """(sources, targets) in the order of target, time and source, as pandas-like code makes them."""
     place = {value: row for row, value in enumerate(key) if value is not None}
     pairs = [(place[value], row) for row, value in enumerate(foreign) if value in place]
     pairs.sort(key=lambda pair: (pair[0], 0 if time is None else time[pair[1]], pair[1]))
     return [row for _, row in pairs], [target for target, _ in pairs]
-
-
-def require_column(columns, entry, values):
-    """Compares a column of the graph with the values of pyarrow."""
-    stored = columns[entry["column"]]
-    missing = np.array([value is None or value != value for value in values], bool)
-    assert entry["missing"] == missing.sum()
-    valid = columns.get(entry.get("valid"), np.ones(len(values), np.uint8))
-    assert np.array_equal(valid == 0, missing)
-    if entry["meaning"] == "category":
-        ptr, text = columns[entry["vocabulary_ptr"]], columns[entry["vocabulary"]].tobytes()
-        texts = [text[begin:end].decode() for begin, end in zip(ptr, ptr[1:])]
-        assert texts == sorted(texts, key=str.encode) and np.all(stored[missing] == -1)
-        assert [texts[code] for code in stored[~missing]] == [value for value in values if value is not None]
-    else:
-        known = [value for value, is_missing in zip(values, missing) if not is_missing]
-        assert np.array_equal(stored[~missing], np.array(known, stored.dtype if known == [] else None))
 
 
 @pytest.mark.parametrize("budget", ["64MiB", "1GiB"])
@@ -290,7 +250,7 @@ def test_refuses_wrong_manifests(ingest, tmp_path):
         good.replace("id,", "[id"): "manifest.yaml:",
         "tables: 3\n": "no tables",
         "": "no tables",
-        good.replace("{pkey", "[pkey").replace("}}", "}]"): "is no map",
+        good.replace("{pkey", "[pkey").replace("}}", "}]"): "is not a map",
     }.items():
         (folder / "manifest.yaml").write_text(text)
         assert words in ingest(tmp_path / "graph", folder, code=3), text
@@ -304,3 +264,12 @@ def test_older_readers_refuse_by_name(bin_dir, ingest, tmp_path):
     done = subprocess.run([bin_dir / "plimsoll", "walks", tmp_path / "graph", "--out", tmp_path / "walks"],
                           capture_output=True, text=True)
     assert done.returncode == 3 and "node types" in done.stderr
+
+
+def test_inspect_shows_numbers_with_the_digits_of_their_type(bin_dir, ingest, tmp_path):
+    pq.write_table(pa.table({"low": pa.array([0.1, 0.7], pa.float32()), "fine": [0.1, 1 / 3]}), tmp_path / "t.parquet")
+    ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.parquet")
+    shown = subprocess.run([bin_dir / "plimsoll", "inspect", tmp_path / "graph"], capture_output=True, text=True).stdout
+    rows = {line.split()[1]: line.split()[-2:] for line in shown.splitlines() if line.startswith("t ") and "number" in line}
+    assert rows == {"low": ["0.1", "0.7"], "fine": ["0.1", "0.3333333333333333"]}
+    assert "1 node type and 0 edge types" in shown

@@ -26,8 +26,8 @@ same = lambda x, edge_index: (x, edge_index)  # noqa: E731
 FALL_BACK = {
     "flow": ({"flow": "target_to_source"}, None, same, "flow="),
     "aggr": ({"aggr": "max"}, None, same, "aggr="),
-    "hook of messages": ({}, lambda conv: conv.register_message_forward_hook(doubled), same, "hooks of message"),
-    "hook of edges": ({}, lambda conv: conv.register_edge_update_forward_hook(doubled), same, "hooks of message"),
+    "hook of messages": ({}, lambda conv: conv.register_message_forward_hook(doubled), same, "message-passing hooks"),
+    "hook of edges": ({}, lambda conv: conv.register_edge_update_forward_hook(doubled), same, "message-passing hooks"),
     "hook of a projection": ({}, lambda conv: projection(conv).register_forward_hook(doubled), same, "has hooks"),
     "another message": ({}, lambda conv: setattr(conv, "message", lambda x_j, alpha: x_j), same, r"message\(\) was"),
     "another projection": ({}, lambda conv: torch.nn.utils.parametrizations.weight_norm(projection(conv)), same,

@@ -96,7 +96,7 @@ def test_the_report_says_of_every_layer_what_became_of_it(nn):
         "own: Own left alone: it is a subclass, which may compute something else",
         "ours: GATv2Conv left alone: it is a fused layer already",
         "cheb: ChebConv left alone: there is no fused layer for ChebConv",
-        "hooked: GATv2Conv replaced: runs PyTorch Geometric's code while it has hooks of message passing",
+        "hooked: GATv2Conv replaced: runs PyTorch Geometric's code while it has message-passing hooks",
     ]
     assert type(model["reversed"]) is tg.GATConv and type(model["gat"]) is nn.GATConv
     assert "left alone" in str(nn.replace(model)).splitlines()[1]

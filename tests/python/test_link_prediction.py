@@ -249,7 +249,7 @@ def test_a_nearly_complete_graph_trains(bin_dir, run, recipe, train, tmp_path):
 
 
 def test_a_split_that_cannot_be_is_refused(bin_dir, graph, whole_graph, tmp_path):
-    for data, arguments, code, about in [(graph, [], 3, "split already"), (whole_graph, ["--valid", "0"], 2, "--valid"),
+    for data, arguments, code, about in [(graph, [], 3, "already split"), (whole_graph, ["--valid", "0"], 2, "--valid"),
                                          (tmp_path, [], 3, "manifest")]:
         command = [bin_dir / "plimsoll", "split-edges", data, "--out", tmp_path / "out", *arguments]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=100)

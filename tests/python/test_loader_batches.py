@@ -114,7 +114,7 @@ def test_other_data_sets_are_refused_with_the_remedy(graphs):
     with pytest.raises(plimsoll.UsageError, match="plimsoll.from_pyg"):
         plimsoll.DataLoader(iter(as_data(graphs[:3])), 2)
     for sampler in ({"sampler": [1, 2]}, {"batch_sampler": [[1], [2]]}):
-        with pytest.raises(plimsoll.UsageError, match="sampler: is not taken here"):
+        with pytest.raises(plimsoll.UsageError, match="sampler: is not supported"):
             plimsoll.DataLoader(graphs, **sampler)
     with pytest.raises(TypeError):
         plimsoll.DataLoader(graphs, workers=2)

@@ -82,14 +82,14 @@ def test_a_sampler_beside_limits_leaves_out_what_is_too_big():
 
 
 @pytest.mark.parametrize(("options", "text"), [
-    ({"sampler": [1, 50]}, "sampler: gave 50; expected whole numbers from 0 to 49"),
-    ({"sampler": [-1]}, "sampler: gave -1; expected whole numbers from 0 to 49"),
-    ({"sampler": ["a"]}, "sampler: gave 'a'; expected whole numbers"),
-    ({"batch_sampler": [[1], [77]]}, "batch_sampler: gave 77; expected"),
+    ({"sampler": [1, 50]}, "sampler: returned 50; expected whole numbers from 0 to 49"),
+    ({"sampler": [-1]}, "sampler: returned -1; expected whole numbers from 0 to 49"),
+    ({"sampler": ["a"]}, "sampler: returned 'a'; expected whole numbers"),
+    ({"batch_sampler": [[1], [77]]}, "batch_sampler: returned 77; expected"),
     ({"sampler": 3}, "sampler=3: expected a sampler"),
-    ({"sampler": [1], "shuffle": True}, "sampler: gives the order and cannot be combined with shuffle=True"),
-    ({"batch_sampler": [[1]], "batch_size": 2}, "batch_sampler: gives the order and cannot be combined with batch_size"),
-    ({"batch_sampler": [[1]], "sampler": [1]}, "sampler: gives the order and cannot be combined with batch_sampler"),
+    ({"sampler": [1], "shuffle": True}, "sampler: determines the order and cannot be combined with shuffle=True"),
+    ({"batch_sampler": [[1]], "batch_size": 2}, "batch_sampler: determines the order and cannot be combined with batch_size"),
+    ({"batch_sampler": [[1]], "sampler": [1]}, "sampler: determines the order and cannot be combined with batch_sampler"),
     ({"sampler": DistributedSampler(GRAPHS, 2, 0)}, "is a DistributedSampler; leave it out"),
 ])
 def test_what_is_no_order_is_refused(options, text):
@@ -159,7 +159,7 @@ def test_dynamic_batches_read_the_data_set_once():
     ({"max_num": 11, "mode": "edge"}, "graph 4: has 12 edges"),
     ({"max_num": -1}, "max_nodes=-1: expected a whole number"),
     ({"max_num": 5, "mode": "graph"}, "mode='graph': expected one of node, edge"),
-    ({"max_num": 5, "max_nodes": 6}, "are the same limit"),
+    ({"max_num": 5, "max_nodes": 6}, "set the same limit"),
     ({"max_nodes": 9, "num_steps": 0}, "num_steps=0: expected a whole number of 1 or more"),
 ])
 def test_wrong_limits_are_refused(options, text):

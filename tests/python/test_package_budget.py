@@ -17,7 +17,7 @@ MIB = 1 << 20
 def test_budgets():
     with plimsoll.budget("64GiB") as memory:
         held = torch.zeros(MIB)
-        with pytest.raises(plimsoll.UsageError, match="in force already"), memory:
+        with pytest.raises(plimsoll.UsageError, match="already in force"), memory:
             pass
     assert memory.peak >= 4 * MIB and memory.peak_process > memory.peak and "64 GiB" in str(memory)
     del held
@@ -218,7 +218,7 @@ def tries(first, outside, pieces):
                 print(number)
                 return
         except plimsoll.BudgetExceeded as refused:
-            budget = int(re.search("give a budget of (\\d+) MiB or more", str(refused))[1]) * MIB
+            budget = int(re.search("give a budget of at least (\\d+) MiB", str(refused))[1]) * MIB
 tries(64 * MIB, 0, [700 * MIB])
 tries(64 * MIB, 400 * MIB, [30 * MIB])
 tries(64 * MIB, 0, [100 * MIB, 200 * MIB])

@@ -57,7 +57,7 @@ def test_errors_come_from_the_workers(client, captures, tmp_path):
         plimsoll.dask.ingest(client, tmp_path / "captures", tmp_path / "out")
     with pytest.raises(plimsoll.BudgetExceeded):
         plimsoll.dask.ingest(client, captures, tmp_path / "out", budget=4096)
-    with pytest.raises(plimsoll.UsageError, match="threads is settled"):
+    with pytest.raises(plimsoll.UsageError, match="threads is set by"):
         plimsoll.dask.ingest(client, captures, tmp_path / "out", threads=2)
     assert not (tmp_path / "out").exists()
 

@@ -77,7 +77,7 @@ def test_a_tensor_of_a_file_that_was_replaced(folders, tmp_path):
     other = np.load(tmp_path / "graphs" / "x.npy") + 1
     (tmp_path / "graphs" / "x.npy").unlink()
     np.save(tmp_path / "graphs" / "x.npy", other)
-    with pytest.raises(plimsoll.InputError, match="x.npy: another file since the data set was opened"):
+    with pytest.raises(plimsoll.InputError, match="x.npy: the file was replaced after the data set was opened"):
         graphs.tensor("x")
 
 

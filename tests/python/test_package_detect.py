@@ -124,7 +124,7 @@ def test_bad_input(folder, frames, tmp_path):
         plimsoll.Detector(model).add(plimsoll.FrameColumns(some.time_ns[:50], some.can_id, some.length, some.data, some.label))
     detector = plimsoll.Detector(model)
     detector.begin(width=64)
-    with pytest.raises(plimsoll.UsageError, match="8 bytes a frame, the recording began with 64"):
+    with pytest.raises(plimsoll.UsageError, match="8 bytes per frame, but the recording started with 64"):
         detector.add(some)
     for width in (-8, 0, 2, 65, 10**12):
         with pytest.raises(plimsoll.UsageError, match=f"frames of {width} bytes of payload, expected 8, or 64"):

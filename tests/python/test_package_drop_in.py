@@ -123,7 +123,7 @@ def test_what_a_list_does_not_take():
         plimsoll.DataLoader(small_graphs()[0], 2)
     with pytest.raises(plimsoll.UsageError, match="list or data set of Data"):
         plimsoll.DataLoader(iter(small_graphs()), 2)
-    with pytest.raises(plimsoll.UsageError, match="max_bytes: only of graphs"):
+    with pytest.raises(plimsoll.UsageError, match="max_bytes works only with graphs"):
         plimsoll.DataLoader(small_graphs(), 2, max_bytes="1MiB")
     with pytest.raises(TypeError, match="no argument 'worker'"):
         plimsoll.DataLoader(small_graphs(), 2, worker=3)
@@ -219,12 +219,14 @@ print(tempfile.tempdir)
 
 
 def test_other_graphs_are_refused_with_the_reason():
-    with pytest.raises(plimsoll.UsageError, match="types of nodes and edges are not there"):
+    with pytest.raises(plimsoll.UsageError, match="input_nodes: is missing; give a node type"):
         plimsoll.NeighborLoader(HeteroData(), [2])
-    with pytest.raises(plimsoll.UsageError, match="input_time: is not taken here; times are not there"):
+    with pytest.raises(plimsoll.UsageError, match="input_time: is not taken here; it goes with time_attr"):
         plimsoll.NeighborLoader(large(), [2], input_time=torch.arange(3))
-    with pytest.raises(plimsoll.UsageError, match="times are not there"):
+    with pytest.raises(plimsoll.UsageError, match="no node type and no edge type has it"):
         plimsoll.LinkNeighborLoader(large(), [2], time_attr="time", edge_label_time=torch.arange(3))
+    with pytest.raises(plimsoll.UsageError, match="'edge_label_time' is not set"):
+        plimsoll.LinkNeighborLoader(large(), [2], time_attr="time")
     with pytest.raises(plimsoll.UsageError, match="edge_index names nodes 0 to 9, expected 0 to 4"):
         plimsoll.NeighborLoader(Data(num_nodes=5, edge_index=torch.tensor([[0], [9]])), [2])
 
@@ -338,7 +340,7 @@ def test_pairs_of_a_data(kind):
     assert batch.n_id[batch.edge_label_index].tolist() == pairs
 
 
-@pytest.mark.parametrize(("given", "text"), [("train", "has no splits of edges by name"), ([1, 2], r"of shape \[2\], expected"),
+@pytest.mark.parametrize(("given", "text"), [("train", "has no named splits of edges"), ([1, 2], r"of shape \[2\], expected"),
                                              ([[0.5], [1]], "is torch.float32"), ("ab cd".split(), "cannot become a tensor")])
 def test_what_are_no_pairs_of_a_data(given, text):
     with pytest.raises(plimsoll.UsageError, match=f"edge_label_index.*{text}"):

@@ -235,3 +235,21 @@ def test_a_real_graph(data_dir, tmp_path):
     pytest.importorskip("torch_geometric")
     data = graph.to_pyg()
     assert data.is_undirected() and torch.equal(data.y.bincount(), torch.from_numpy(np.bincount(graph.y)))
+
+
+def test_messages_are_in_the_words_of_python(tmp_path):
+    edges = tmp_path / "edges.txt"
+    for text, error, words in (("0 1\nx 2\n", plimsoll.InputError, r'need GraphLayout\(ids="text"\)'),
+                               ("from,to\na,b\n", plimsoll.UsageError, r"EdgeColumns\(header=True\)")):
+        edges.write_text(text)
+        with pytest.raises(error, match=words) as raised:
+            plimsoll.ingest.graph(edges, tmp_path / "graph")
+        assert "--" not in str(raised.value)
+    edges.write_text("007 7\n")
+    with pytest.warns(UserWarning, match=r'GraphLayout\(ids="sparse"\) reads numbers'):
+        plimsoll.ingest.graph(edges, tmp_path / "graph")
+    edges.write_text("0 1\n")
+    (tmp_path / "nodes.csv").write_text("id,x\n0,\n1,1\n")
+    with pytest.raises(plimsoll.InputError, match=r"NodeTable\(missing=NUMBER\)"):
+        plimsoll.ingest.graph(edges, tmp_path / "graph", force=True,
+                              nodes=plimsoll.ingest.NodeTable(tmp_path / "nodes.csv", features=["x"]))

@@ -396,10 +396,10 @@ def test_wrong_arguments(graph):
         Loader(graph, [3, -2])
     with pytest.raises(plimsoll.UsageError, match="with replacement, expected at most 65536"):
         next(iter(Loader(graph, [1 << 40], replace=True)))
-    with pytest.raises(plimsoll.UsageError, match="one a hop"):
+    with pytest.raises(plimsoll.UsageError, match="one per hop"):
         Loader(graph, 3)
     assert len(Loader(graph, [3], [])) == len(list(Loader(graph, [3], []))) == 0
-    with pytest.raises(plimsoll.UsageError, match="stands twice"):
+    with pytest.raises(plimsoll.UsageError, match="occurs twice"):
         list(Loader(graph, [3], ONE_NODE_TWICE, batch_size=2, cache_bytes="200KiB"))
     one, two = (Loader(graph, [3], ONE_NODE_TWICE, batch_size=2, disjoint=True, cache_bytes=cache)
                 for cache in (None, "200KiB"))

@@ -270,7 +270,7 @@ def test_a_budget_too_small_for_the_batch_is_planned_without_it():
 
 @pytest.mark.parametrize(
     "batches, text",
-    [([], "gave nothing"), ([1], "gave int"), (iter([]), "gave nothing")],
+    [([], "returned nothing"), ([1], "returned int"), (iter([]), "returned nothing")],
 )
 def test_nothing_to_plan_for(batches, text):
     model = classifier("GCN", made_up(2))
@@ -309,7 +309,7 @@ def test_a_field_that_batches_lack():
         def forward(self, x, pos):
             return x
 
-    with pytest.raises(plimsoll.UsageError, match="wants 'pos'.*forward=lambda"):
+    with pytest.raises(plimsoll.UsageError, match="needs 'pos'.*forward=lambda"):
         plimsoll.plan(Wants(), made_up(2), optimizer=lambda p: torch.optim.SGD([torch.zeros(1)]))
 
 
@@ -375,7 +375,7 @@ def test_a_compiled_model_is_called_by_its_names():
 def test_a_model_that_is_frozen():
     graphs = made_up(4)
     model = classifier("GCN", graphs).requires_grad_(False)
-    with pytest.raises(plimsoll.UsageError, match="every parameter of the model is frozen; expected one .* or training=False"):
+    with pytest.raises(plimsoll.UsageError, match="every parameter of the model is frozen; expected at least one .* or training=False"):
         plimsoll.plan(model, Batch.from_data_list(graphs))
     assert plimsoll.plan(model, Batch.from_data_list(graphs), training=False).optimizer == 0
 
@@ -392,7 +392,7 @@ def test_an_optimizer_that_wants_a_closure(made):
     graphs = made_up(2)
     model = classifier("GCN", graphs)
     optimizer = torch.optim.LBFGS(model.parameters()) if made else torch.optim.LBFGS
-    with pytest.raises(plimsoll.UsageError, match="LBFGS: wants a closure"):
+    with pytest.raises(plimsoll.UsageError, match="LBFGS: needs a closure"):
         plimsoll.plan(model, graphs, optimizer=optimizer)
 
 

@@ -123,13 +123,13 @@ def test_a_second_identical_call_opens_what_is_there(tmp_path):
     dataset = [random_graph(torch.Generator().manual_seed(i), 4) for i in range(3)]
     first = plimsoll.from_pyg(dataset, tmp_path / "graphs")
     before = (tmp_path / "graphs" / "manifest.json").stat().st_mtime_ns
-    with pytest.warns(UserWarning, match="has these graphs already"):
+    with pytest.warns(UserWarning, match="already has these graphs"):
         again = plimsoll.from_pyg(iter(dataset), tmp_path / "graphs")
     assert len(again) == len(first) and (tmp_path / "graphs" / "manifest.json").stat().st_mtime_ns == before
     with pytest.raises(plimsoll.Failure, match="force=True"):
         plimsoll.from_pyg(dataset[:2], tmp_path / "graphs")
     (tmp_path / "text").write_text("mine")
-    with pytest.raises(plimsoll.Failure, match="is no data set; give another path"):
+    with pytest.raises(plimsoll.Failure, match="is not a data set; give another path"):
         plimsoll.from_pyg(dataset, tmp_path / "text")
     assert sorted(os.listdir(tmp_path)) == ["graphs", "text"]
 
@@ -194,7 +194,7 @@ def changed(**values):
         (HeteroData(a={"x": torch.ones(3, 2)}), "is HeteroData, expected Data; types of nodes"),
         (changed(x=torch.ones(2, 2), num_nodes=3), r"x: is float32 of shape \(2, 2\), expected .* \(3"),
         (changed(x=torch.full((3, 2), torch.nan)), "not finite"),
-        (changed(x=torch.full((3, 2), 0.1, dtype=torch.float64)), "float32 cannot; convert it: data.x.float()"),
+        (changed(x=torch.full((3, 2), 0.1, dtype=torch.float64)), "float32 cannot represent; convert it: data.x.float()"),
         (changed(x=torch.ones(3, 2, dtype=torch.bfloat16)), "cannot become a NumPy array"),
         (changed(x=torch.ones(3, 5)), "the first graph"),
         (changed(edge_index=torch.tensor([[0, 1], [1, 3]])), "names nodes 0 to 3, expected 0 to 2"),
@@ -205,7 +205,7 @@ def changed(**values):
         (changed(edge_index=None, edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(edge_attr=torch.ones(1, 2)), "edge_attr"),
         (changed(y=torch.tensor([0.5])), "targets.* the first graph"),
-        (changed(y=torch.tensor([0, 1, 0])), "classes of nodes go into data.node_y"),
+        (changed(y=torch.tensor([0, 1, 0])), "put classes of nodes into data.node_y"),
         (changed(node_y=torch.tensor([0, 1])), "node_y"),
         (changed(y=torch.tensor([-2])), "y is -2, expected a class"),
         (changed(y=torch.tensor([2**40])), f"y is {2**40}, expected a class"),

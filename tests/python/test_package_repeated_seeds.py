@@ -133,7 +133,7 @@ def test_arrays_memory_and_errors(graph):
         assert np.array_equal(value, batch[name]), name
     loader = Loader(graph, [3], SEEDS, batch_size=8)
     assert loader.row_counters()["hits"] == 0
-    for options, text in (({"sampler": [0, 11]}, "sampler: gave 11; expected whole numbers from 0 to 10"),
+    for options, text in (({"sampler": [0, 11]}, "sampler: returned 11; expected whole numbers from 0 to 10"),
                           ({"sampler": [0], "shuffle": True}, "cannot be combined with shuffle=True"),
                           ({"sampler": [0], "cache_bytes": "1MiB"}, "cannot be combined with cache_bytes")):
         with pytest.raises(plimsoll.UsageError, match=text):

@@ -76,7 +76,7 @@ def test_a_refusal_is_explained_within_the_limits_of_the_machine(bin_dir, tmp_pa
     (tmp_path / "recipe.yaml").write_text("task: graph_classification\nsplit: {by: graph}\n")
     planned = subprocess.run([str(bin_dir / "plimsoll"), "plan", str(tmp_path / "recipe.yaml"), "--data", str(folder), "--budget", "300MiB"],
                              capture_output=True, text=True, timeout=600, env=os.environ | {"SLURM_MEM_PER_NODE": "400"})
-    assert planned.returncode == 4 and f"({8 * nodes} bytes) asked for 'blocks'" in planned.stderr
+    assert planned.returncode == 4 and f"({8 * nodes} bytes) requested for 'blocks'" in planned.stderr
 
 
 def test_what_a_plan_needs_at_least_is_enough_and_less_is_not(verb):

@@ -78,8 +78,8 @@ def test_targets_and_features_of_points(run, tmp_path):
 
 @pytest.mark.parametrize("text, words", [
     ("graph,x\n0,1\n", "points.csv:1: has no column 'y'"),
-    ("graph,x,y,x\n0,1,1,1\n", "points.csv:1: the column 'x' is there twice"),
-    ("graph,x,y\n", "holds no point sets"),
+    ("graph,x,y,x\n0,1,1,1\n", "points.csv:1: the column 'x' occurs twice"),
+    ("graph,x,y\n", "contains no point sets"),
     ("graph,x,y\n0,1,nan\n", "points.csv:2:5: found 'nan', expected a coordinate"),
     ("graph,x,y\n0,1,2\n0,1,inf\n", "points.csv:3:5"),
     ("graph,x,y\n0,1,2\n0,1\n", "points.csv:3:4.*3 fields"),
@@ -112,7 +112,7 @@ def test_bad_arrays_are_named(tmp_path):
         plimsoll.ingest.points(tmp_path, tmp_path / "set")
     refused(np.zeros((3, 4, 2), np.float32), "--dims is 3", plimsoll.UsageError, dims=3)
     good = np.zeros((3, 4, 3), np.float32)
-    for labels, words in (([0, 1], "ends after 2 sets"), ([0, 1, 0, 1], "goes on after 3 sets"), ([0, -2, 1], "row 1")):
+    for labels, words in (([0, 1], "ends after 2 sets"), ([0, 1, 0, 1], "continues after 3 sets"), ([0, -2, 1], "row 1")):
         np.save(tmp_path / "labels.npy", np.array(labels))
         refused(good, words, labels=tmp_path / "labels.npy")
     (tmp_path / "targets.txt").write_text("1\n2,3\n4\n")
@@ -159,7 +159,7 @@ def test_round_trip_and_loader(tmp_path, features):
 @pytest.mark.parametrize("pos, words", [
     (torch.zeros(3, 4), "expected coordinates of shape .3, 3."),
     (torch.zeros(2, 3), "expected coordinates of shape .3, 3."),
-    (torch.tensor([[0, 0, 0], [0, torch.nan, 0], [1, 1, 1]]), "pos: of node 1 is not finite"),
+    (torch.tensor([[0, 0, 0], [0, torch.nan, 0], [1, 1, 1]]), "pos: the position of node 1 is not finite"),
     (None, "graph 1: has"),
 ])
 def test_coordinates_that_no_column_holds(tmp_path, pos, words):
@@ -175,7 +175,7 @@ def test_what_stands_beside_points_has_one_entry_a_set(tmp_path):
     sets = [np.zeros((4, 3), np.float32)] * 3
     for beside in ({"y": [0, 1]}, {"y": [0] * 5}, {"features": [np.ones((4, 1))] * 2}, {"features": [np.ones((4, 1))] * 5}):
         for points in (sets, iter(sets)):
-            with pytest.raises(plimsoll.UsageError, match="expected one for each"):
+            with pytest.raises(plimsoll.UsageError, match="expected one per point set"):
                 plimsoll.from_points(points, tmp_path / "set", **beside)
     assert not (tmp_path / "set").exists()
     assert plimsoll.from_points(iter(sets), tmp_path / "set", y=[0, 1, 2]).y.tolist() == [0, 1, 2]

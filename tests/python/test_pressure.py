@@ -102,7 +102,7 @@ def test_a_neighbour_that_takes_the_memory_of_the_group_changes_no_bit(command, 
         assert group.kills() == 0
     told = [event for event in events(run) if "reason" in event]
     assert [event["event"] for event in told] == ["pressure", "prefetch_dropped", "blocks_reduced", "restored"]
-    assert "left beside" in told[0]["reason"] and group.folder.name in told[0]["reason"]
+    assert "left next to" in told[0]["reason"] and group.folder.name in told[0]["reason"]
     assert told[2]["slab_bytes"] < told[3]["slab_bytes"] == told[0]["slab_bytes"]
     epochs = 1 + (run / "seed-42/gat/metrics.csv").read_text().count("\n")
     pressed = finish(command("run", "--resume", "-O", f"training.max_epochs={epochs}"))

@@ -205,7 +205,7 @@ def test_ranks_of_other_data_and_other_kernels_refuse(frames, tmp_path):
     other = tmp_path / "other"
     plimsoll("simulate", "can", "--out", other, "--frames", 12000, "--seed", 2)
     for code, _, text in ended(start(2, lambda rank: arguments([frames, other][rank], tmp_path / "run"))):
-        assert code == 2 and "the ranks have another data set: rank 0 has" in text, text
+        assert code == 2 and "the ranks differ in data set: rank 0 has" in text, text
     levels = start(2, lambda rank: arguments(frames, tmp_path / "run"), env=lambda rank: {"PLIMSOLL_SIMD": "portable"} if rank else {})
     done = ended(levels)
     if done[0][0] == 0:
@@ -217,13 +217,13 @@ def test_ranks_of_other_data_and_other_kernels_refuse(frames, tmp_path):
 
 def test_a_rank_that_never_comes_and_a_taken_port(frames, tmp_path):
     [(code, _, text)] = ended(start(2, lambda rank: arguments(frames, tmp_path / "run"), only=[0], seconds=1))
-    assert code == 1 and "rank 1 of 2 did not come within 1 s" in text
+    assert code == 1 and "rank 1 of 2 did not arrive within 1 s" in text
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
         [(code, _, text)] = ended(start(2, lambda rank: arguments(frames, tmp_path / "run"), port, only=[0]))
-    assert code == 1 and f"port {port} of MASTER_PORT is taken" in text
+    assert code == 1 and f"port {port} of MASTER_PORT is in use" in text
 
 
 def test_a_torch_without_gloo_refuses(frames, tmp_path, monkeypatch, capsys):

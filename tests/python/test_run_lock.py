@@ -57,7 +57,7 @@ def test_a_second_trainer_is_refused_and_told_whose_the_run_is(command, trainer,
     before = contents(tmp_path / "run")
     done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120)
     assert done.returncode == 1, done.stderr
-    assert f"in the hands of process {trainer.pid} on {os.uname().nodename}" in done.stderr
+    assert f"locked by process {trainer.pid} on {os.uname().nodename}" in done.stderr
     assert contents(tmp_path / "run") == before
     assert [path.name for path in tmp_path.iterdir() if ".run." in path.name] == []
     assert trainer.poll() is None
@@ -82,7 +82,7 @@ def test_two_at_once_on_a_new_folder_leave_one_run(command, tmp_path):
     codes = [process.returncode for process in processes]
     assert 0 in codes and set(codes) <= {0, 1}, errors
     assert (tmp_path / "run" / "detector.safetensors").exists()
-    assert all("in the hands of" in text or "holds a run already" in text
+    assert all("locked by" in text or "holds a run already" in text
                for code, text in zip(codes, errors) if code == 1)
 
 

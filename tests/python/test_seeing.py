@@ -192,7 +192,7 @@ def test_top_shows_a_run_while_it_trains_and_how_it_ended(bin_dir, run, frames, 
             assert text in shown
         here = subprocess.run([bin_dir / "plimsoll", "top", folder, "--once"], cwd=tmp_path, capture_output=True, text=True).stdout
         assert "\nrun  seed-42/gat  running" in here
-        assert all(len(line) <= 80 for line in here.splitlines()[4:]) and re.search(r"\d threads: \w+ binds\n", here)
+        assert all(len(line) <= 80 for line in here.splitlines()[4:]) and re.search(r"\d threads; bottleneck: \w+\n", here)
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert json.loads(run("plimsoll", "top", folder, "--json"))["runs"][0]["state"] == "killed"
@@ -226,7 +226,7 @@ def test_top_draws_on_a_terminal_and_ends_with_q(bin_dir, plain):
     os.close(terminal)
     shown = b""
     end = time.monotonic() + 30
-    while b"q ends" not in shown:
+    while b"press q to quit" not in shown:
         assert time.monotonic() < end
         if select.select([main], [], [], 1)[0]:
             shown += os.read(main, 65536)
@@ -257,7 +257,7 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
         tmux("send-keys", "echo before", "Enter")
         until("before")
         tmux("send-keys", f"{bin_dir}/plimsoll top {plain[0]}", "Enter")
-        wide = until("q ends")
+        wide = until("press q to quit")
         assert "epoch 3 of 3" in wide and "before" not in wide  # a screen of its own
         tmux("resize-window", "-x", "44", "-y", "12")
         time.sleep(1.5)
@@ -265,7 +265,7 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
         assert all(len(line) <= 44 for line in narrow.splitlines()) and "epoch 3 of 3" in narrow
         tmux("resize-window", "-x", "44", "-y", "6")
         low = until("plimsoll top: 1 run")  # it is drawn again, and its first rows stay
-        assert "epoch 3 of 3" in low and "more lines than rows" in low
+        assert "epoch 3 of 3" in low and "some lines do not fit" in low
         tmux("send-keys", "q")
         end = time.monotonic() + 60
         # The shell's screen is back; what a smaller one has no room for is in its history.
@@ -278,7 +278,7 @@ def test_top_in_tmux(bin_dir, plain, tmp_path):
 
 def test_top_refuses_what_is_no_run(bin_dir, tmp_path):
     done = subprocess.run([bin_dir / "plimsoll", "top", tmp_path], capture_output=True, text=True)
-    assert done.returncode == 3 and "is no run" in done.stderr
+    assert done.returncode == 3 and "is not a run" in done.stderr
 
 
 def test_compare_shows_what_differs(bin_dir, run, plain, frames, recipe, tmp_path):

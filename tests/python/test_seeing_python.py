@@ -144,7 +144,7 @@ def test_a_journal_changes_no_weights(tmp_path):
 
 def test_a_run_is_not_overwritten(fitted):
     graphs = made_up(8)
-    with pytest.raises(plimsoll.UsageError, match="holds a run already"):
+    with pytest.raises(plimsoll.UsageError, match="already holds a run"):
         plimsoll.fit(classifier("GCN", graphs), graphs, run=fitted[0] / "a")
     with pytest.raises(plimsoll.UsageError, match="give run"):
         plimsoll.fit(classifier("GCN", graphs), graphs, trackers=["tensorboard"])

@@ -131,7 +131,7 @@ def test_what_cannot_be_judged_is_refused(plimsoll, trained, car, drives, tmp_pa
     from safetensors import safe_open
     from safetensors.numpy import save_file
 
-    assert "as in 100ms" in plimsoll("detect", car, drives[0], "--tick", "100", code=2).stderr
+    assert "such as 100ms" in plimsoll("detect", car, drives[0], "--tick", "100", code=2).stderr
     with safe_open(car, "np") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys() if name != "profile.silence"}
         metadata = file.metadata()

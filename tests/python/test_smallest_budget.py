@@ -116,7 +116,7 @@ NAMES = list(RUNS) if os.environ.get("PLIMSOLL_SLOW") else ["classes", "giant-gc
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_refusal_names_works(bin_dir, trained, tmp_path, name, verb):
     if (name, verb) == ("tree-growth", "predict"):
-        pytest.skip("task tree_pretraining says nothing of new trees")
+        pytest.skip("task tree_pretraining makes no predictions for new trees")
     folder, data = trained(name)
     rng = random.Random(f"{name} {verb}")
     words = [verb, folder, "--data", data, *options_of(rng, name, verb)]

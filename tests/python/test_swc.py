@@ -301,8 +301,8 @@ def test_resampled_points_lie_on_the_branches(ingest, tmp_path):
 GOOD = "1 1 0 0 0 1 -1\n"
 BAD = {
     "a missing parent": (GOOD + "2 3 1 0 0 1 7\n", ":2: found point 2 with parent 7, expected a parent that is in the file"),
-    "an id twice": (GOOD + "3 3 1 0 0 1 1\n\n3 3 1 0 0 1 1\n", ":4: found point 3 with parent 1, expected an id of its own: "
-                    "line 2 has it already"),
+    "an id twice": (GOOD + "3 3 1 0 0 1 1\n\n3 3 1 0 0 1 1\n", ":4: found point 3 with parent 1, expected a unique id: "
+                    "line 2 already has it"),
     "its own parent": (GOOD + "2 3 1 0 0 1 2\n", ":2: found point 2 with parent 2, expected a tree: the point is on a cycle of 1"),
     "a cycle": (GOOD + "5 3 0 0 0 1 4\n2 3 1 0 0 1 4\n3 3 1 0 0 1 2\n4 3 1 0 0 1 3\n", ":3: found point 2 with parent 4, "
                 "expected a tree: the point is on a cycle of 3 points"),
@@ -341,7 +341,7 @@ def test_sources_and_options_that_do_not_do(bin_dir, tmp_path):
     (tmp_path / "cut.tar").write_bytes(whole[:600])
     assert "the archive ends within a.swc" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
     (tmp_path / "cut.tar").write_bytes(whole[:20] + b"x" + whole[21:])
-    assert "byte 0: found a header whose checksum is another" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
+    assert "byte 0: found a header with a wrong checksum" in errors(bin_dir, tmp_path, tmp_path / "cut.tar")[1]
 
 
 def test_labels_and_files_have_to_match_or_are_counted(bin_dir, ingest, tmp_path):
@@ -351,7 +351,7 @@ def test_labels_and_files_have_to_match_or_are_counted(bin_dir, ingest, tmp_path
     (tmp_path / "labels.tsv").write_text("label\tfile\nb\t0.swc\na\t1.swc\nb\tbroken.swc\na\tgone.swc\n")
     labels = ("--labels", tmp_path / "labels.tsv")
     assert "has no line for '2.swc'" in errors(bin_dir, tmp_path, tmp_path / "swc" / "2.swc", *labels)[1]
-    assert ("labels.tsv:3: found '1.swc', expected a file of the sources; 2 more lines are alike"
+    assert ("labels.tsv:3: found '1.swc', expected a file of the sources; 2 more lines are like this"
             in errors(bin_dir, tmp_path, tmp_path / "swc" / "0.swc", *labels)[1])
     made, summary = ingest(tmp_path / "swc", *labels, "--on-error", "skip")
     assert (summary["files"], summary["skipped_files"], summary["skipped_labels"]) == (2, 2, 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from verb_table import VERBS, Inputs
 
 CRASHES = re.compile(r"Traceback|terminate called|what\(\):|core dumped|Aborted|Segmentation|AddressSanitizer")
-REMEDIES = re.compile(r"make room|choose a|choose another|name another|give |set |raise |delete |run again|goes on|resume")
+REMEDIES = re.compile(r"make room|choose a|choose another|name another|give |set |raise |delete |run again|goes on|run the same|resume")
 LONGEST = 60  # seconds, in which any verb stops
 
 

@@ -202,7 +202,7 @@ TEST_F(PlainPageCacheTest, RefusesWhatCannotBe) {
   const NumberLayout layout = write_numbers<int64_t>(100);
   PageCache cache(file_, layout, {});
   EXPECT_THAT(error_text<UsageError>([&] { cache.resize(cache.min_bytes() - 1); }),
-              HasSubstr("has no room for a page of 4096"));
+              HasSubstr("has no space for a page of 4096"));
   for (const int64_t page_bytes : {4, 24, 5000})
     EXPECT_THAT(error_text<UsageError>([&] {
                   PageCache(file_, layout, {{}, page_bytes});

@@ -254,7 +254,8 @@ TEST_F(SpilledFeaturesTest, TooLittleIsRefused) {
   ASSERT_TRUE(packs.begin_round({}));
   Rows all(kRows);
   for (int64_t row = 0; row < kRows; ++row) all[static_cast<size_t>(row)] = row;
-  EXPECT_THAT(error_text<Failure>([&] { packs.add(all, {}); }), HasSubstr("longer than the longest"));
+  EXPECT_THAT(error_text<Failure>([&] { packs.add(all, {}); }),
+              HasSubstr("larger than the announced maximum"));
 }
 
 }  // namespace

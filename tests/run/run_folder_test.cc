@@ -76,11 +76,11 @@ TEST_F(RunFolderTest, AnEmptyFolderIsTakenAndOneThatHoldsNoRunIsNot) {
   EXPECT_EQ(model(), "new");
   for (const char* manifest : {"", "{", "[]", "{\"kind\": \"frames\"}", "{\"kind\": 7}"}) {
     write_text(kFolder.manifest(), manifest, files_);
-    EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("no run")) << manifest;
+    EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("not a run")) << manifest;
   }
   files_.remove_tree("/place/run");
   write_text("/place/run", "a file", files_);
-  EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("no run"));
+  EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("not a run"));
   EXPECT_EQ(read_text("/place/run", files_), "a file");
 }
 
@@ -89,10 +89,10 @@ TEST_F(RunFolderTest, WhatIsInTheHandsOfATrainerIsLeftToIt) {
   const Tree before = files_.tree("/place");
   for (const bool force : {false, true})
     EXPECT_THAT(error_text<Failure>([&] { train(files_, "second", force); }),
-                HasSubstr("/place/run is in the hands of process " + std::to_string(::getpid()) + " on "));
+                HasSubstr("/place/run is locked by process " + std::to_string(::getpid()) + " on "));
   write_text(kFolder.manifest(), R"({"kind": "run"})", files_);
   for (const bool force : {false, true})
-    EXPECT_THAT(error_text<Failure>([&] { train(files_, "second", force); }), HasSubstr("in the hands of"));
+    EXPECT_THAT(error_text<Failure>([&] { train(files_, "second", force); }), HasSubstr("locked by"));
   files_.remove_file(kFolder.manifest());
   EXPECT_EQ(files_.tree("/place"), before);
 }

@@ -185,7 +185,7 @@ TEST_F(BulkSamplerTest, RefusesWhatItCannotDo) {
   BulkSampler sampler(topology, {.fan_outs = {2}}, 1);
   std::vector<SampledBatch> twice(1);
   twice[0].node = {4, 4};
-  EXPECT_THAT(error_text<UsageError>([&] { sampler.sample(twice); }), HasSubstr("stands twice"));
+  EXPECT_THAT(error_text<UsageError>([&] { sampler.sample(twice); }), HasSubstr("occurs twice"));
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST(NeighbourSampler, RefusesWhatItCannotDo) {
   };
   EXPECT_THAT(text({.fan_outs = {-2}}, {1}), HasSubstr("a fan-out of -2"));
   EXPECT_THAT(text({.fan_outs = {2}, .weighted = true}, {1}), HasSubstr("the graph has no weights"));
-  EXPECT_THAT(text({.fan_outs = {2}}, {1, 2, 1}), HasSubstr("seed 1 stands twice"));
+  EXPECT_THAT(text({.fan_outs = {2}}, {1, 2, 1}), HasSubstr("seed 1 occurs twice"));
   EXPECT_THAT(text({.fan_outs = {2}}, {400}), HasSubstr("node 400 is not in the graph"));
   EXPECT_THAT(text({.fan_outs = {2}}, {-1}), HasSubstr("node -1 is not in the graph"));
 }

@@ -113,7 +113,7 @@ TEST_F(NarrowColumnTest, RefusesAValueThatTheTypeHasNoRoomFor) {
   EXPECT_THAT(error_text<InputError>([&] {
                 write({0, 1, 2, 3, 70000, 5}, "f16");
               }),
-              HasSubstr("node 1, feature 1: 70000 has no room in f16"));
+              HasSubstr("node 1, feature 1: 70000 does not fit in f16"));
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
 

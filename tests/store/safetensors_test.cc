@@ -262,9 +262,9 @@ TEST_F(Safetensors, LongTextsOfTheFileAreCutInErrors) {
 
 TEST_F(Safetensors, ANameThatComesTwiceIsRefused) {
   const std::string w = R"("w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
-  EXPECT_THAT(refusal(with_header("{" + w + "," + w + "}", 1)), HasSubstr("'w' comes twice"));
+  EXPECT_THAT(refusal(with_header("{" + w + "," + w + "}", 1)), HasSubstr("'w' occurs twice"));
   EXPECT_THAT(refusal(with_header(R"({"__metadata__":{"a":"1"},"__metadata__":{"a":"2"}})")),
-              HasSubstr("'a' comes twice"));
+              HasSubstr("'a' occurs twice"));
 }
 
 TEST_F(Safetensors, AnEntryOfMoreThanATensorHasIsRefused) {

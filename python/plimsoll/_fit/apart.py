@@ -28,7 +28,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-#: Bytes that a thread takes in addition to its block: its stack and its heap arena.
+#: Bytes that a thread needs in addition to its block: its stack and its heap arena.
 THREAD_BYTES = 2 << 20
 #: Maximum items of a list, or keys and values of a dictionary, that are checked for changes.
 _MAX_ITEMS = 1000
@@ -44,9 +44,9 @@ class Apart(NamedTuple):
 def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss, batch_norm: bool = False) -> Apart:
     """Tries a step on these graphs with a copy of the model and returns how independent its blocks are.
 
-    With `batch_norm` blocks run in several passes, which leave the counters of batch norm unchanged. Blocks may not
-    run at once if a step changes the model or the loss, such as running statistics, draws from Python's `random` or
-    NumPy, or if there are hooks, or within autocast. Blocks draw from torch's default generator, which all threads
+    With `batch_norm`, blocks run in several passes, which leave the counters of batch norm unchanged. Blocks must not
+    run in parallel if a step changes the model or the loss, such as running statistics, or draws from Python's `random`
+    or NumPy, if there are hooks, or within autocast. Blocks draw from torch's default generator, which all threads
     share, if the model is compiled or reads the generator's state, as torch.utils.checkpoint does.
     """
     if any(map(is_compiled, model.modules())):
@@ -75,7 +75,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss,
 
 @contextmanager
 def drawing(seed: int) -> Iterator[None]:
-    """Makes the random numbers that this thread draws from torch follow from the seed, whatever other threads draw."""
+    """Makes this thread's random numbers from torch depend only on the seed, whatever other threads draw."""
     random = _torch.BlockRandom()
     random.begin(seed)
     try:
@@ -147,8 +147,8 @@ class InOrder(Generic[R]):
         self._pool = ThreadPoolExecutor(workers, "block", initializer=self._start)
 
     def run(self, items: Iterable[T], work: Callable[[_torch.BlockMemory, T], R]) -> Iterator[tuple[T, R | BudgetExceeded]]:
-        """Yields each item with the result of `work`, or with the error if memory was refused; all other items have
-        ended then.
+        """Yields each item with the result of `work`, or with the error if memory was refused; by then all other items
+        have ended.
         """
         going: deque[tuple[T, Future[R | BudgetExceeded]]] = deque()
         try:

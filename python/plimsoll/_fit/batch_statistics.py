@@ -1,10 +1,10 @@
 """Batch norm for a batch that runs in blocks: statistics, and gradients through them, are those of the whole batch.
 
-A model that calls batch norm k times runs 2 k + 1 times over the blocks of a batch: k times forward to the next call,
-to sum up its mean and variance; once to the loss, with these statistics as constants; and k times back from a call,
-the last one first, with the gradient by its statistics. A pass ends at its call, and takes the memory of one block.
-The derivatives are those of Ioffe and Szegedy, "Batch Normalization", 2015, section 3, split into the part through x
-and the part through mean and variance.
+A model that calls batch norm k times makes 2 k + 1 passes over the blocks of a batch: k passes forward, each to the
+next call, to sum its mean and variance; one to the loss, with these statistics as constants; and k passes back from a
+call, the last one first, with the gradient by its statistics. A pass ends at its call and needs the memory of one
+block. The derivatives are those of Ioffe and Szegedy, "Batch Normalization", 2015, section 3, split into the part
+through x and the part through mean and variance.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class BatchStatistics:
     """The batch norms of a model during one step on a batch, inside `with`.
 
     `advance` runs blocks forward to the next call, `forward` through all of them, and `back` from the last call whose
-    statistics have not passed on their gradient. Between passes `add_*` takes the results of the blocks, in order.
+    statistics have not yet received their gradient. Between passes, `add_*` adds the results of the blocks, in order.
     Several threads may run blocks of one pass.
     """
 
@@ -232,7 +232,7 @@ class BatchStatistics:
         assert site is not None
         if site.count <= 1:
             raise UsageError(
-                "batch norm: found one row in the whole batch, expected two at least; choose a batch_size that leaves no "
+                "batch norm: found one row in the whole batch, expected at least two; choose a batch_size that leaves no "
                 "last batch of one graph"
             )
         self._sites.append(site)
@@ -309,8 +309,9 @@ class BatchStatistics:
 
 def _differs() -> UsageError:
     return UsageError(
-        "batch norm: the blocks of a batch call other layers, or in another order; expected the same calls in each block. Give "
-        'block=plimsoll.BlockLimits(...) that holds a whole batch, or couples="allow" for the statistics of blocks'
+        "batch norm: the blocks of a batch call different layers, or in a different order; expected the same calls in each "
+        "block. Give "
+        'block=plimsoll.BlockLimits(...) that holds a whole batch, or couples="allow" to use the statistics of blocks'
     )
 
 

@@ -1,4 +1,4 @@
-"""The plan of `plimsoll.fit`: the smallest budget, and how many blocks may run at once."""
+"""The plan of `plimsoll.fit`: the smallest budget, and how many blocks may run at a time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
 
 
 def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
-    """Returns the need of the block that takes the most memory."""
+    """Returns the need of the block that needs the most memory."""
 
     def load(size: Size, count: int | None = None) -> Data | None:
         try:
@@ -59,8 +59,8 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
 class Room(NamedTuple):
     """The blocks and the optimizer's step that fit into a budget."""
 
-    blocks: int = 0  #: Blocks that can have their own memory at once; 0 if not even one fits.
-    optimizer: int = 0  #: Bytes that the optimizer takes during a step.
+    blocks: int = 0  #: Maximum number of blocks that have their own memory at a time; 0 if not even one fits.
+    optimizer: int = 0  #: Bytes that the optimizer needs during a step.
 
 
 def plan_on_device(
@@ -104,9 +104,9 @@ def plan_on_device(
     text = _torch.format_bytes
     if need > device.budget:
         raise BudgetExceeded(
-            f"the device: a block of {worst.size} needs {text(packed)} there, at {worst.operation or 'its start'}, beside "
-            f"{text(device.context + resident)} of driver, libraries and weights; the smallest device budget that works is "
-            f"{found.device_smallest_budget} bytes ({text(found.device_smallest_budget)}); give that, or smaller blocks"
+            f"the device: a block of {worst.size} needs {text(packed)}, at {worst.operation or 'its start'}, in addition to "
+            f"{text(device.context + resident)} for driver, libraries and weights; the smallest device budget that works is "
+            f"{found.device_smallest_budget} bytes ({text(found.device_smallest_budget)}); give this budget, or smaller blocks"
         )
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     gradients = bytes_of(parameters) + LaneSums.bytes_for(parameters, lanes)
@@ -116,8 +116,8 @@ def plan_on_device(
     found.smallest_budget = smallest_budget(found.planned)
     if smallest_budget(found.planned, spread=0) > budget:
         raise BudgetExceeded(
-            f"the process needs {text(found.planned)} beside what is on the device; the smallest budget that works is "
-            f"{found.smallest_budget >> 20} MiB; give that, or smaller blocks"
+            f"the process needs {text(found.planned)} in addition to the memory on the device; the smallest budget that works is "
+            f"{found.smallest_budget >> 20} MiB; give this budget, or smaller blocks"
         )
     return Room(0, step_bytes)
 
@@ -135,7 +135,8 @@ def plan_blocks(
     tried: int,
     threads: int,
 ) -> Room:
-    """Returns the room for up to `threads` blocks. `tried` is the maximum number of bytes held by tries before the plan.
+    """Returns the memory for up to `threads` blocks. `tried` is the maximum number of bytes held by tries before the
+    plan.
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
@@ -165,11 +166,11 @@ def plan_blocks(
     if smallest_budget(found.planned, spread=0) > budget:
         text = _torch.format_bytes
         raise BudgetExceeded(
-            f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "
-            f"of the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
+            f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, in addition to {text(need)} "
+            f"for the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
             "blocks"
         )
-    # Memory kept for blocks leaves as much free as the smallest budget does, in case the process holds more than planned.
+    # Leave as much memory free as the smallest budget does, in case the process holds more than planned.
     free = budget - _torch.slack(budget) - SPREAD
     # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
     also_held = max(parameters, step_bytes)

@@ -1,4 +1,4 @@
-"""The steps of `plimsoll.fit`: blocks, run alone or at once, whose gradients are summed to those of a batch."""
+"""The steps of `plimsoll.fit`: blocks, run one by one or in parallel, whose gradients are summed over a batch."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Steps:
         on: OnDevice | None = None,
         batch_norms: int = 0,
     ) -> None:
-        """`batch_norms` is the number of batch norm calls per forward pass that get the statistics of the batch; 0
-        leaves them those of a block.
+        """`batch_norms` is the number of batch norm calls per forward pass that get the statistics of the batch; with 0
+        they use those of a block.
         """
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
@@ -105,8 +105,9 @@ class Steps:
                 self._journal.progress(epoch + 1, step, done)
         if not targets:
             raise UsageError(
-                f"weights, or the count that loss gives, is 0 for every batch of epoch {epoch}; expected how many items the loss is a "
-                "mean over, more than 0 for one batch at least"
+                f"weights, or the count that loss gives, is 0 for every batch of epoch {epoch}; expected the number of items "
+                "that the loss is a "
+                "mean over, above 0 for at least one batch"
             )
         return losses / targets
 
@@ -180,12 +181,13 @@ class Steps:
         shares, count = 0.0, len(self._parameters)
         for block, weight, (tensors, value, share) in self._run(jobs):
             if self._shares.known_late and not share:
-                continue  # Nothing of the block counts in the loss, whose mean over nothing is 0 / 0.
+                continue  # No item of the block counts in the loss, so its mean is 0 / 0.
             if not math.isfinite(value):
                 raise Failure(
-                    f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "
-                    "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
-                    "or look at these graphs"
+                    f"the loss of block {block.number} of epoch {epoch}, with the graphs {_some(block.graphs)}, is {value}; "
+                    "expected a finite number. The weights are those before its batch: try a smaller learning rate or clipped "
+                    "gradients, "
+                    "or check these graphs"
                 )
             self._sums.add(tensors[:count])
             if statistics is not None:
@@ -236,9 +238,9 @@ class Steps:
             if isinstance(done, BudgetExceeded):
                 done = self._again(job, [], done)
             block, weight = job.block, job.weight
-            del job  # The plan has no room for two batches.
+            del job  # The plan has no memory for two batches.
             yield block, weight, done
-            del done  # The plan has no room for its gradients and the next block either.
+            del done  # The plan has no memory for its gradients and the next block either.
 
     def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, Done | BudgetExceeded]]:
         if self._threads is not None:
@@ -296,7 +298,7 @@ class Steps:
         try:
             self._memory.begin()
         except Failure:
-            warnings.warn("the model keeps tensors from one block to the next; blocks run slower so", stacklevel=5)
+            warnings.warn("the model keeps tensors from one block to the next, which makes blocks slower", stacklevel=5)
             self._memory = None
             return self._step(job)
         try:
@@ -332,7 +334,7 @@ class Steps:
         return Done(gradients, float(loss.detach()), share)
 
     def _drawing(self, seed: int) -> AbstractContextManager[None]:
-        """Makes torch's random numbers follow from the seed."""
+        """Makes torch's random numbers depend only on the seed."""
         if self._apart.random:
             return drawing(seed)
         torch.default_generator.manual_seed(seed)

@@ -62,7 +62,7 @@ class BlockList:
     ) -> None:
         if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # This is a loader of torch or Plimsoll.
             raise UsageError(
-                f"dataset: is a {type(dataset).__name__}; expected its data set, as fit makes batches itself: "
+                f"dataset: is a {type(dataset).__name__}; expected its data set, because fit makes the batches: "
                 "fit(model, loader.dataset, batch_size=..., shuffle=...)"
             )
         dataset = as_graphs(dataset) or dataset
@@ -88,7 +88,7 @@ class BlockList:
         if isinstance(dataset, Graphs):
             self._collator = Collator(dataset, self._follow, self._left_out)
         if not len(self.sizes):
-            raise UsageError("the data set has no graphs; expected one at least")
+            raise UsageError("the data set has no graphs; expected at least one")
         self.order, self.first_epoch = Order(len(self.sizes), seed, shuffle, sampler), first_epoch
 
     def batches(self, epoch: int) -> Iterator[list[Block]]:
@@ -103,7 +103,7 @@ class BlockList:
             yield blocks
 
     def graphs_to_try(self, count: int) -> NDArray[np.int64]:
-        """Returns graphs that show what a model does, the smallest first.
+        """Returns graphs to try a model on, the smallest first.
 
         Graphs with edges and with eight nodes or more are preferred, if there are `count` of them. A data set without
         edges, such as one of point sets, also gives graphs to try.

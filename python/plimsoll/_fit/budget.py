@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 SPREAD = 2 << 20
-"""Bytes by which processes that run the same may differ, such as those of libraries at start."""
+"""Bytes by which processes that do the same work may differ, for example in what libraries allocate at start."""
 
 SETTLING = 1.2
 """Seconds to wait for other threads of the process to free memory."""
@@ -57,7 +57,7 @@ def naming_a_budget() -> Iterator[None]:
             # If others hold more than the budget, the ledger reports 0 free bytes, not how many are missing.
             of_ledger = limit() - _torch.slack(limit()) - refused.bytes_free
             minimum = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
-            refused.args = (f"{refused}; give a budget of {minimum >> 20} MiB or more",)
+            refused.args = (f"{refused}; give a budget of at least {minimum >> 20} MiB",)
         raise
 
 
@@ -75,7 +75,7 @@ def _of_device(refused: BudgetExceeded) -> bool:
 
 _in_force: dict[int, weakref.ref[budget]] = {}  # by number, in the order in which they were entered
 _numbers = itertools.count()
-# Guards entering and leaving. It is reentrant because garbage collected meanwhile may leave a budget in the same thread.
+# Guards entering and leaving. Reentrant, because a garbage collection meanwhile may leave a budget in the same thread.
 _moves = threading.RLock()
 
 
@@ -116,22 +116,22 @@ class budget(ContextDecorator):
             train()
         print(memory)
 
-    It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a block of its own.
+    It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a separate block.
 
-    - `size`: bytes, or text such as "2GiB", or "80%" of the limit found (SLURM, cgroups, ulimit, RAM). None is that
-      limit minus 64 MiB.
+    - `size`: bytes, or text such as "2GiB", or "80%" of the detected limit (SLURM, cgroups, ulimit, RAM). None means
+      that limit minus 64 MiB.
     - `device`: "cpu" for the process, "cuda" for the GPU.
 
     A torch tensor on the CPU that would exceed the budget is refused: the operation, forward or backward, raises
     `BudgetExceeded`, and earlier results stay valid. Batches of `DataLoader` and buffers of `ingest` and `windows`
-    are refused in the same way. The budget covers all anonymous memory of the process: what the interpreter, libraries and
-    earlier tensors hold is measured every 20 ms. Since that memory can grow without asking, 8 MiB and a fiftieth of
-    the budget are kept free for it. Of nested budgets the smallest applies. A budget applies to all threads; entering
-    and leaving are thread-safe.
+    are refused in the same way. The budget covers all anonymous memory of the process: what the interpreter, libraries
+    and earlier tensors hold is measured every 20 ms. Because that memory can grow at any time, 8 MiB plus a fiftieth of
+    the budget are kept free for it. If budgets are nested, the smallest applies. A budget applies to all threads;
+    entering and leaving are thread-safe.
 
     With `device="cuda"` it is a budget of the GPU (docs/gpu.md#python). Enter it before torch's first tensor on the
-    GPU. Driver, libraries and tensors are all within it, from then on until the process ends; another one may be
-    entered while no tensor is on the GPU. `size` may then be a share of the free memory, and None is all of it.
+    GPU. It covers driver, libraries and tensors from then on until the process ends; another budget may be entered
+    while no tensor is on the GPU. `size` may then be a share of the free memory, and None means all of it.
 
     Errors: `UsageError`; `BudgetExceeded` on entering if the process already holds more.
     """
@@ -142,7 +142,9 @@ class budget(ContextDecorator):
         self.bytes = _torch.budget_bytes(self._text) if self._device == "cpu" else 0
         """The budget in bytes; for a device 0 until it is entered."""
         self.peak = 0
-        """Maximum bytes that the ledger, or the device, held at once: tensors, earlier ones included, and batches."""
+        """Maximum bytes that the ledger, or the device, held at a time: tensors, including earlier ones, and
+        batches.
+        """
         self.peak_process = 0
         """Maximum anonymous memory of the process in bytes, as sampled. For a device the memory of the process as reported
         by the driver, or the budget if it reports none."""
@@ -154,9 +156,9 @@ class budget(ContextDecorator):
 
     def __enter__(self) -> budget:
         if self._process is not None or self._gpu is not None:
-            raise UsageError("this budget is in force already; make another to nest them")
+            raise UsageError("this budget is already in force; make another budget object to nest them")
         if self._device != "cpu":
-            from plimsoll._fit.device import device_of  # This imports PyTorch Geometric, which takes 90 MiB.
+            from plimsoll._fit.device import device_of  # This imports PyTorch Geometric, which allocates 90 MiB.
 
             self._gpu = device_of(self._device, self._size)
             assert self._gpu is not None

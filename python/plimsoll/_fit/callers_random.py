@@ -1,4 +1,4 @@
-"""The caller's random numbers, while `plimsoll.fit` seeds the generators that they come from."""
+"""Preserves the caller's random generators while `plimsoll.fit` seeds them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CallersRandom:
 
     @contextmanager
     def back(self) -> Iterator[None]:
-        """Gives the caller's generators back inside the block, for code of the caller."""
+        """Restores the caller's generators inside the block, for the caller's code."""
         own = self._now()
         self._set(self._state)
         try:

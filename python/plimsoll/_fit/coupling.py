@@ -1,6 +1,6 @@
 """Finds the modules of a model whose result depends on which graphs run together.
 
-Graphs run alone and together, in float64, without dropout and with given statistics in batch norm. If a row of the
+Graphs run separately and together, in float64, without dropout and with given statistics in batch norm. If a row of the
 output differs, it depends on the other graphs. Batch norm is found by its calls, and is exact over a batch
 (`batch_statistics.py`).
 """
@@ -142,8 +142,8 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _agree(alone: list[list[Tensor]], together: list[Tensor], parts: Sequence[Data]) -> bool | None:
-    """Returns whether the outputs of the parts alone equal those together; None if it is unknown which row belongs to
-    which part.
+    """Returns whether the outputs of the separate parts equal those of all parts together; None if it is unknown which
+    row belongs to which part.
     """
     if any(len(tensors) != len(together) for tensors in alone):
         return None

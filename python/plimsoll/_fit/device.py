@@ -1,4 +1,4 @@
-"""The GPU that this process keeps within a budget: one, from the first call on."""
+"""The only GPU of this process, kept within a budget from the first call on."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ def device_of(device: str, budget: Budget) -> _torch.Device | None:
     global _open
     if device == "cpu":
         if budget is not None:
-            raise UsageError('a budget of a device: add device="cuda"')
+            raise UsageError('a device budget needs a GPU: add device="cuda"')
         return None
     if not re.fullmatch(r"cuda(:\d+)?", device):
         raise UsageError(f"device={device!r}: expected 'cpu', 'cuda' or 'cuda:N'")
     if _open is None:
         if torch.cuda.is_initialized():
             raise UsageError(
-                "torch has the GPU already in this process, with its own allocator; open the budget before the first tensor "
-                'there: plimsoll.budget("8GiB", device="cuda") at the start of the program'
+                "torch already uses the GPU in this process, with its own allocator; enter the budget before the first tensor "
+                'on it: plimsoll.budget("8GiB", device="cuda") at the start of the program'
             )
         opened = _torch.open_cuda(device, budget_text(budget))
         torch.cuda.init()
         _open = opened
     if device not in ("cuda", _open.torch) and _open.torch != "cpu":
-        raise UsageError(f"device={device!r}: this process has its budget on {_open.torch}, and one GPU; start another process")
+        raise UsageError(f"device={device!r}: this process has its budget on {_open.torch} and can use only one GPU; start "
+                         "another process")
     if budget is not None:
         gc.collect()  # Frees tensors in reference cycles.
         _open.resize(budget_text(budget))
@@ -54,7 +55,9 @@ def device_of(device: str, budget: Budget) -> _torch.Device | None:
 
 @contextmanager
 def on_device(device: _torch.Device) -> Iterator[None]:
-    """Lets tensors of this thread be on the device inside the block: those with `device.torch`, or all for a stand-in."""
+    """Puts tensors of this thread on the device inside the block: those with `device.torch`, or all if it is
+    emulated.
+    """
     device.enter()
     try:
         yield

@@ -34,7 +34,7 @@ from plimsoll.journal import RunJournal
 
 
 _TRAINED_LOSS = (
-    "To train a loss, let the model's forward take y and give the loss of each graph, and loss be lambda out, y: out.mean() "
+    "To train a loss, have the model's forward take y and return the loss of each graph; loss is then lambda out, y: out.mean() "
     "(docs/python/training.md)"
 )
 
@@ -81,10 +81,10 @@ def fit(
     """Trains a model of PyTorch Geometric on a data set of small graphs, within a memory budget, and returns a report.
 
     Each batch of `batch_size` graphs runs in blocks of whole graphs. The gradients of the blocks are summed in order
-    before the optimizer steps, so memory is that of one block, whatever the batch. The graphs of a block follow from
-    (`seed`, epoch) and the limits in `block`. Before each block torch's generator, Python's `random` and NumPy's are
-    seeded from (`seed`, epoch, block); when `fit` returns they are as before. The weights are therefore the same to
-    the bit for every budget. Other generators, in a model or a data set, are not seeded.
+    before the optimizer steps, so a step needs the memory of one block, for any batch size. (`seed`, epoch) and the
+    limits in `block` determine the graphs of a block. Before each block, the generators of torch, Python's `random` and
+    NumPy are seeded from (`seed`, epoch, block); when `fit` returns, they are restored. The weights are therefore
+    bitwise identical for every budget. Other generators, in a model or a data set, are not seeded.
 
     - `model`: a model on the CPU, with at least one parameter that requires a gradient. It is left in training mode.
     - `dataset`: graphs of a `GraphSet`, or a list or data set of `Data`.
@@ -101,43 +101,44 @@ def fit(
     - `block`: limits of a block.
     - `budget`: as in `plimsoll.budget`.
     - `seed`, `shuffle`: determine the order of graphs.
-    - `sampler`: gives the graphs of each epoch instead, once per epoch, as in torch's `DataLoader`: a list of indices or
-      a sampler such as `torch.utils.data.WeightedRandomSampler`. Graphs may be left out or repeated. A sampler
-      without a generator of its own follows from (`seed`, epoch).
+    - `sampler`: determines the graphs of each epoch instead, once per epoch, as in torch's `DataLoader`: a list of
+      indices or a sampler such as `torch.utils.data.WeightedRandomSampler`. It may omit or repeat graphs. A sampler
+      without its own generator is seeded from (`seed`, epoch).
     - `lanes`: number of parts, a power of two up to 64, in which the blocks of a batch are summed, and the maximum
       number of ranks. Weights are the same for any number of ranks up to `lanes`, including one, and differ for other
       `lanes` (docs/ranks.md).
     - `forward`, `follow_batch`, `exclude_keys`: as in `plan`.
-    - `weights`: `weights(batch)` returns how many items the loss of a block is a mean over.
+    - `weights`: `weights(batch)` returns the number of items that the loss of a block is a mean over.
     - `couples`: "exact" or "allow"; see below.
     - `on_epoch`: `on_epoch(epoch, loss)` is called after each epoch. It may step a schedule, or freeze and unfreeze
-      parameters, after which `fit` plans again. Its random draws continue the caller's, as if `fit` drew nothing.
-    - `progress`: called with the graphs done and the total. By default a terminal shows a bar, and a table at the
-      end.
+      parameters, after which `fit` plans again. Random numbers drawn in it continue the caller's sequence, as if `fit`
+      had drawn none.
+    - `progress`: called with the numbers of finished graphs and of all graphs. By default a terminal shows a bar, and a
+      table at the end.
     - `run`: a new folder for the journal of the run, for `plimsoll top`, `compare` and `sync`.
     - `trackers`: as `run.trackers` in a recipe. A missing package is a `UsageError` before training starts
       (docs/seeing.md).
-    - `device`, `device_budget`: with "cuda" blocks run on the GPU, one after the other, within `device_budget` of its
+    - `device`, `device_budget`: with "cuda", blocks run on the GPU, one after the other, within `device_budget` of its
       memory (docs/gpu.md#python); the weights are the same for every such budget. The model stays on the CPU, where
       gradients are summed and the optimizer steps.
 
-    Threads: blocks run at once in as many threads as torch has, as far as the budget allows, if a step changes
-    nothing in the model and draws only from torch's generator. The weights are then the same for any number of
-    threads. Other models run one block after the other with all of torch's threads, whose number affects the result.
-    The seeded generators are shared by all threads of the process, so several calls of `fit` in threads at once are
-    not reproducible.
+    Threads: if a step changes nothing in the model and draws only from torch's generator, blocks run in parallel, in as
+    many threads as torch has, if the budget allows. The weights are then the same for any number of threads. Other
+    models run one block after the other with all of torch's threads, and the number of threads affects the result. The
+    seeded generators are shared by all threads of the process, so concurrent calls of `fit` in several threads are not
+    reproducible.
 
     Ranks: if torch.distributed is initialised, all processes of the default group, which must use gloo, call this
     with the same arguments and weights and share the blocks.
 
     Batch norm uses the statistics of the whole batch, with their gradients, at the cost of two more passes over its
     blocks per call; `Fit.batch_norm` names the modules. Any other operation whose result depends on several graphs
-    would see those of a block, and is refused by name. With `couples="allow"` such operations, and batch norm, use
-    the graphs of a block; a warning and `Fit.couples` name the modules.
+    would see only those of a block; `fit` refuses it and names the module. With `couples="allow"`, such operations, and
+    batch norm, use the graphs of a block; a warning and `Fit.couples` name the modules.
 
-    Before training it plans (see `plan`), within the smallest of all budgets in force. A budget in which the largest
-    block does not fit is refused, naming the smallest budget that works; if the plan itself does not fit, that budget
-    is computed without enforcing this one.
+    Before training, it plans (see `plan`), within the smallest of all budgets in force. If the largest block does not
+    fit, the error names the smallest budget that works; if the plan itself does not fit, that budget is computed
+    without enforcing this one.
 
     Errors: `BudgetExceeded`; `UsageError`, for example for a loss over pairs of rows; `Failure` if the loss is not
     finite; and what model and loss raise. The model then has the weights after the last complete batch; running
@@ -191,7 +192,8 @@ def _epochs(start_epoch: int, epochs: int) -> range:
     epochs = whole("epochs", epochs, 1)
     start_epoch = whole("start_epoch", start_epoch, 0)
     if start_epoch >= epochs:
-        raise UsageError(f"start_epoch: is {start_epoch}, expected less than epochs, which is {epochs}: epochs counts from 0")
+        raise UsageError(f"start_epoch: is {start_epoch}, expected less than epochs, which is {epochs}: epochs are counted "
+                         "from 0")
     return range(start_epoch, epochs)
 
 
@@ -203,8 +205,8 @@ def _shares(loss: Loss, weights: Callable[[Data], float | torch.Tensor] | None) 
     if not callable(weights):
         found = f"a tensor of shape {tuple(weights.shape)}" if isinstance(weights, torch.Tensor) else f"{weights!r:.60}"
         raise UsageError(
-            f"weights: expected a function of a batch that gives how many items its loss is a mean over, found {found}; "
-            "give weights=lambda batch: batch.train_mask.sum(), or class weights as torch.nn.CrossEntropyLoss(weight=...)"
+            f"weights: found {found}, expected a function of a batch that returns the number of items its loss is a mean over; "
+            "give weights=lambda batch: batch.train_mask.sum(), or give class weights as torch.nn.CrossEntropyLoss(weight=...)"
         )
     return shares._replace(weights=weights)
 
@@ -258,12 +260,12 @@ def _train(
 
 def _require_for_device(model: torch.nn.Module, loss: Loss) -> None:
     if ranks() > 1:
-        raise UsageError('device="cuda" is for one process; leave it out for ranks')
+        raise UsageError('device="cuda" works only with one process; remove it to train with ranks')
     if any(map(is_compiled, model.modules())):
-        raise UsageError('a compiled model with device="cuda": give fit the model itself')
+        raise UsageError('device="cuda" does not support a compiled model; give fit the model itself')
     own = set(map(id, model.parameters()))
     if isinstance(loss, torch.nn.Module) and not own.isdisjoint(map(id, loss.parameters())):
-        raise UsageError(f'the loss has parameters of the model, which device="cuda" does not share with it. {_TRAINED_LOSS}')
+        raise UsageError(f'the loss has parameters of the model, which is not supported with device="cuda". {_TRAINED_LOSS}')
 
 
 @contextmanager
@@ -277,10 +279,13 @@ def _threads(gpu: object) -> Iterator[int]:
 
 
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
-    """Returns the optimizer. Errors: `UsageError` for one that steps in an unsupported way, or has parameters of others."""
+    """Returns the optimizer. Errors: `UsageError` if it steps in an unsupported way, or has other models'
+    parameters.
+    """
     make = torch.optim.Adam if optimizer is None else optimizer
     if not callable(make) and not isinstance(make, torch.optim.Optimizer):
-        raise UsageError(f"optimizer={make!r}: expected one of torch.optim, or what makes one of parameters")
+        raise UsageError(f"optimizer={make!r}: expected an optimizer of torch.optim, or a function that makes one from "
+                         "parameters")
     made = make if isinstance(make, torch.optim.Optimizer) else make(model.parameters())
     require_plain_step(made)
     own = set(map(id, model.parameters()))
@@ -288,7 +293,7 @@ def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.opt
     if others:
         raise UsageError(
             f"the optimizer has parameters that are not the model's, the first of shape {tuple(others[0].shape)}; expected "
-            f"those of model.parameters() alone. {_TRAINED_LOSS}"
+            f"only those of model.parameters(). {_TRAINED_LOSS}"
         )
     return made
 

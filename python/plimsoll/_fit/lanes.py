@@ -58,7 +58,8 @@ class LaneSums:
             return
         dtypes = {parameter.dtype for parameter in parameters}
         if len(dtypes) != 1:
-            raise UsageError(f"parameters of {', '.join(sorted(map(str, dtypes)))}; in several ranks expected one dtype")
+            raise UsageError(f"parameters have the dtypes {', '.join(sorted(map(str, dtypes)))}; expected one dtype for "
+                             "several ranks")
         self._slice = -(-sum(parameter.numel() for parameter in parameters) // self._ranks)
         self._free = [_in_a_row(parameters, self._slice * self._ranks) for _ in range(max_open)]
         self._nodes = [_tree(self._range(rank))[1] for rank in range(self._ranks)]
@@ -189,7 +190,8 @@ def require_agreement(model: torch.nn.Module, blocks: BlockList, more: dict[str,
     for rank, other in enumerate(of_all):
         for what, value in of_all[0].items():
             if other[what] != value:
-                raise UsageError(f"the ranks have another {what}: rank 0 has {value}, rank {rank} has {other[what]}; give all the same")
+                raise UsageError(f"the ranks differ in the {what}: rank 0 has {value}, rank {rank} has {other[what]}; give all "
+                                 "ranks the same")
 
 
 def require_unchanged(model: torch.nn.Module, before: Sequence[torch.Tensor]) -> None:

@@ -31,8 +31,8 @@ def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
     if shares.weights is not None:
         return np.ones(len(blocks.sizes))  # The numbers are known only after a block has run.
     if not blocks.shares.any():
-        ignored = "" if shares.counts_rows else f": all are ignore_index={shares.ignore_index}, or of classes with the weight 0"
-        raise UsageError(f"none of the targets in y counts in the loss{ignored}; expected one at least that does")
+        ignored = "" if shares.counts_rows else f": all are ignore_index={shares.ignore_index}, or of classes with weight 0"
+        raise UsageError(f"none of the targets in y counts in the loss{ignored}; expected at least one that does")
     return blocks.shares
 
 

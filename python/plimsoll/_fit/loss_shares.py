@@ -19,11 +19,11 @@ _CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_l
 
 
 class LossShares(NamedTuple):
-    """The way losses of blocks add up to the loss of a batch: as a sum, or as a mean weighted by `share(y)`."""
+    """How losses of blocks are combined into the loss of a batch: by a sum, or by a mean weighted by `share(y)`."""
 
     mean: bool = True
     weight: Tensor | None = None  #: f32 [classes], the weight of each class in `y`.
-    ignore_index: int | None = None  #: The class that does not count, of a loss over classes.
+    ignore_index: int | None = None  #: The class that a loss over classes ignores.
     weights: Callable[[Data], Any] | None = None  #: Returns the share of a block, if `y` does not determine it.
 
     @property
@@ -48,14 +48,14 @@ class LossShares(NamedTuple):
         if classes.numel() and not 0 <= int(classes.min()) <= int(classes.max()) < len(self.weight):
             raise UsageError(
                 f"the loss has weights of {len(self.weight)} classes, and y has the classes {int(classes.min())} to {int(classes.max())}; "
-                f"expected one weight a class, and y from 0 to {len(self.weight) - 1}"
+                f"expected one weight per class, and y from 0 to {len(self.weight) - 1}"
             )
         return float(self.weight.double()[classes].sum())
 
     @staticmethod
     def counted(_: Data) -> float:
         """Takes the place of `weights` if the loss returns a sum and a count."""
-        raise AssertionError("the loss gives its own count")
+        raise AssertionError("the loss returns its own count")
 
 
 def shares_of(loss: Loss) -> LossShares:
@@ -88,7 +88,7 @@ def shares_of(loss: Loss) -> LossShares:
 
 def _require_function(loss: Any) -> None:
     if isinstance(loss, type) and issubclass(loss, torch.nn.Module):
-        raise UsageError(f"loss is the class {loss.__name__}; expected one of it: loss={loss.__name__}()")
+        raise UsageError(f"loss is the class {loss.__name__}; expected an instance: loss={loss.__name__}()")
     if not callable(loss):
         raise UsageError(
             f"loss={loss!r}: expected a function of the model's output and y, such as torch.nn.functional.cross_entropy or mse_loss"
@@ -108,9 +108,10 @@ def loss_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShare
     """
     if shares.weights is LossShares.counted:
         if not isinstance(result, tuple) or len(result) != 2:
-            raise UsageError(f"loss gave {type(result).__name__} for a block, and a sum and a count for another; expected the latter")
+            raise UsageError(f"loss returned {type(result).__name__} for one block, and a sum and a count for another; "
+                             "expected the latter for all")
         total, count = one_number(result[0]), float(result[1])
-        _require_weight(count, "the count that loss gave")
+        _require_weight(count, "the count that loss returned")
         return total / count if count else total * 0.0, count
     value = one_number(result)
     if shares.weights is None:
@@ -121,17 +122,19 @@ def loss_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShare
 
 def _weight(given: Any) -> float:
     if isinstance(given, Tensor) and given.numel() != 1:
-        raise UsageError(f"weights gave a tensor of shape {tuple(given.shape)}; expected one number for the batch, as its .sum()")
+        raise UsageError(f"weights returned a tensor of shape {tuple(given.shape)}; expected one number for the batch, such as "
+                         "its .sum()")
     try:
         weight = float(given)
     except (TypeError, ValueError):
-        raise UsageError(f"weights gave {given!r}; expected one number for the batch") from None
-    return _require_weight(weight, "weights gave")
+        raise UsageError(f"weights returned {given!r}; expected one number for the batch") from None
+    return _require_weight(weight, "the result of weights")
 
 
 def _require_weight(weight: float, what: str) -> float:
     if not math.isfinite(weight) or weight < 0:
-        raise UsageError(f"{what}: is {weight}; expected how many items the loss of the batch is a mean over, 0 or more")
+        raise UsageError(f"{what}: is {weight}; expected the number of items that the loss of the batch is a mean over, 0 or "
+                         "more")
     return weight
 
 
@@ -192,15 +195,19 @@ def require_sum(
         return
     if shares.mean and abs(denominator - whole[1]) > tolerance * abs(whole[1]):
         raise UsageError(
-            f"the weight of {count} {items} is {whole[1]:.6g} and that of two parts comes to {denominator:.6g}; expected the sum: "
-            "weights, or the count that loss gives, is how many items the loss is a mean over"
+            f"the weight of {count} {items} is {whole[1]:.6g} but those of two parts add up to {denominator:.6g}; expected the "
+            "same: "
+            "weights, or the count that loss returns, is the number of items that the loss is a mean over"
         )
     if abs(total / denominator - whole[0]) <= tolerance * abs(whole[0]) + floor:
         return
     raise UsageError(
-        f"the loss of {count} {items} is {whole[0]:.6g} and that of two parts comes to {total / denominator:.6g}: it is neither "
-        "a mean over the rows of y nor a sum, so that it cannot be taken block by block. Class weights and ignore_index: "
-        "give torch.nn.CrossEntropyLoss(weight=...) itself, or functools.partial(cross_entropy, weight=...). A mean over other "
-        "items, such as those of a mask: weights=lambda batch: batch.train_mask.sum(), or a loss that gives the sum and the count. "
-        'A loss over pairs of rows: a block of the whole batch, block=plimsoll.BlockLimits(batch_size, ...), or reduction="sum"'
+        f"the loss of {count} {items} is {whole[0]:.6g} but two parts give {total / denominator:.6g}: it is neither "
+        "a mean over the rows of y nor a sum, so it cannot be computed block by block. For class weights and ignore_index, "
+        "give torch.nn.CrossEntropyLoss(weight=...) itself, or functools.partial(cross_entropy, weight=...). For a mean over "
+        "other "
+        "items, such as those of a mask, give weights=lambda batch: batch.train_mask.sum(), or a loss that returns the sum and "
+        "the count. "
+        'For a loss over pairs of rows, give a block of the whole batch, block=plimsoll.BlockLimits(batch_size, ...), or '
+        'reduction="sum"'
     )

@@ -77,7 +77,8 @@ class OnDevice:
                 loss = loss_of(self._model, moved(batch, self.device), forward, named)
                 if not loss.requires_grad:
                     raise UsageError(
-                        "the loss requires no gradient; expected a model with parameters that do, and a loss of its output"
+                        "the loss requires no gradient; expected a model with parameters that require one, and a loss of its "
+                        "output"
                     )
                 (loss * weight).backward()
             finally:
@@ -122,7 +123,7 @@ class DeviceTrial(Trial):
 
     def _step_on_host(self, gradients: Sequence[Tensor | None]) -> None:
         if all(gradient is None for gradient in gradients):
-            raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
+            raise UsageError("no parameter of the model has a gradient; expected forward to use the model passed to it")
         parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         for parameter, gradient in zip(parameters, gradients):
             parameter.grad = gradient

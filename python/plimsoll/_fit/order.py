@@ -42,12 +42,12 @@ class Order:
         if epoch not in self._drawn:
             self._drawn[epoch] = self._sampler.numbers(epoch)
             if not len(self._drawn[epoch]):
-                raise UsageError(f"sampler: gave no graph in epoch {epoch}; expected one at least")
+                raise UsageError(f"sampler: returned no graphs in epoch {epoch}; expected at least one")
         return self._drawn[epoch]
 
 
 def rewinder(sampler: object) -> Callable[[], None]:
-    """Returns a function that puts back a sampler's own generator, so that what was drawn is drawn again.
+    """Returns a function that restores a sampler's own generator, so that the same numbers are drawn again.
 
     A call that is refused then leaves the sampler as it was, and the budget that the refusal names is one for the
     graphs that the next call draws.

@@ -40,17 +40,17 @@ class Plan:
 
     parameters: int  #: The model's parameters and buffers.
     gradients: int  #: Gradients of all parameters at the end of the backward pass; with "zero2" those that a rank keeps.
-    optimizer: int  #: State that the optimizer keeps from step to step; with sharding a rank's share.
+    optimizer: int  #: State that the optimizer keeps between steps; with sharding, a rank's share.
     batch: int  #: The tensors of the worst batch.
     step: int  #: Activations, gradients and temporary memory of operations, at the peak of the worst batch's step.
     outside: int  #: Other memory of the process: interpreter, libraries, other tensors.
-    worst: Size  #: The batch that takes the most memory.
+    worst: Size  #: The batch that needs the most memory.
     operation: str  #: torch's operation at the peak of its step.
     held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by allocating operation, the largest first.
     exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
     difference: str  #: The operation whose allocations depend on more than a batch's counts, so that batches not run are
     #: estimates; "" if there is none.
-    largest_batch: int | None  #: Number of graphs that fit the budget, or the limit found, whichever graphs they are;
+    largest_batch: int | None  #: Maximum number of graphs that fit the budget, or the detected limit, whichever graphs they are;
     #: None if batches are parts of one graph, or if the graphs are not known.
     budget: int | None  #: The budget that the plan is for; None without one.
     sharding: str | None  #: Sharding of gradients and optimizer among ranks: "zero1", "zero2", or None.
@@ -107,11 +107,11 @@ class Plan:
         lines = [f"{name:<40} {size(count):>10}" for name, count in parts]
         lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
         if self.sharding:
-            lines.append(f"a rank holds {size(self.gradients)} of gradients when the backward pass ends")
+            lines.append(f"a rank holds {size(self.gradients)} of gradients at the end of the backward pass")
         how = "" if self.exact else " (a bound: which operations run is random)" if self.bound else " (estimated, not run)"
         lines.append(f"worst batch: {self.worst}{how}")
         if self.largest_batch is not None:
-            lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
+            lines.append(f"largest batch of any graphs: {self.largest_batch} graphs")
         if self.budget is not None:
             lines.append(f"budget {size(self.budget)}: " + ("fits" if self.fits else "does not fit"))
         return "\n".join(lines)
@@ -134,8 +134,8 @@ def plan(
     """Computes the memory that training a model of PyTorch Geometric needs, before the run.
 
     It runs steps on a few of the batches with a copy of the model and records every allocation. From these it
-    computes what the other batches need, as a function of their graphs, nodes, edges and self-loops, and runs the one
-    that needs the most as well. Model, optimizer and torch's generator stay unchanged.
+    computes what the other batches need, as a function of their numbers of graphs, nodes, edges and self-loops, and
+    also runs the batch that needs the most. Model, optimizer and torch's generator stay unchanged.
 
     - `model`: a model on the CPU that can be copied.
     - `batches`: one `Data` or `Batch`, or an iterable of them: a `DataLoader` of Plimsoll or of PyTorch Geometric, or
@@ -143,8 +143,8 @@ def plan(
       may have larger batches; `Plan.largest_batch` accounts for these.
     - `loss`: called as `loss(out, batch.y)`.
     - `optimizer`: an existing optimizer, or a function that makes one from parameters.
-    - `forward`: `forward(model, batch)` returns `out`. By default the model is called with the batch's fields by the
-      names of its parameters.
+    - `forward`: `forward(model, batch)` returns `out`. By default the model is called with the batch's fields that its
+      parameters name.
     - `training`: if False, plan a forward pass without gradients.
     - `budget`: planning itself stays within this budget, in which case the worst batch may be estimated.
     - `sharding`, `ranks`: plan one of `ranks` processes that shard the optimizer's state ("zero1"), or the gradients
@@ -184,7 +184,8 @@ def _planned(
 ) -> Plan:
     require_cpu(model)
     if training and (parameters := [*model.parameters()]) and not any(parameter.requires_grad for parameter in parameters):
-        raise UsageError("every parameter of the model is frozen; expected one at least with requires_grad=True, or training=False")
+        raise UsageError("every parameter of the model is frozen; expected at least one with requires_grad=True, or "
+                         "training=False")
     stage = checked(sharding, ranks)
     gpu = device_of(device, device_budget)
     with budget_of_process(budget) as memory, naming_a_budget(), torch.random.fork_rng(devices=generators(gpu)):
@@ -274,11 +275,11 @@ class _Found:
         self._largest: list[Data] = []  # the largest by nodes, and by edges
 
     def go_through(self, needs: Needs) -> None:
-        """Runs parts of the largest batches, and these. Errors: `UsageError` if there are no batches."""
+        """Runs parts of the largest batches, and these batches. Errors: `UsageError` if there are no batches."""
         largest: list[tuple[int, Data]] = []
         for batch in self._once():
             if not isinstance(batch, Data):
-                raise UsageError(f"batches gave {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
+                raise UsageError(f"batches returned {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
             size = size_of(batch)
             self.sizes.add(size)
             counts = (size.nodes, size.edges)
@@ -286,7 +287,7 @@ class _Found:
                 (count, batch) for count in counts
             ]
         if not largest:
-            raise UsageError("batches gave nothing; expected one batch at least")
+            raise UsageError("batches returned nothing; expected at least one batch")
         self._largest = [batch for _, batch in largest]
         for batch in self._largest:
             needs.run_parts(batch)
@@ -299,12 +300,12 @@ class _Found:
         return all("n_id" in batch for batch in self._largest)
 
     def _once(self) -> Iterable[Data]:
-        # Use a copy of a loader and torch's generator as it was, so that epochs do not advance and the same batches come.
+        # Use a copy of a loader and the earlier state of torch's generator, so that epochs do not advance and batches are the same.
         self.rewind()
         return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
 
     def rewind(self) -> None:
-        """Resets torch's generator, and those of the loader, to where they were."""
+        """Restores the state of torch's generator and of the loader's generators."""
         torch.random.set_rng_state(self._random)
         for generator, state in self._of_loader:
             generator.set_state(state)

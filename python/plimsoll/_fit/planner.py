@@ -44,7 +44,7 @@ class Needs:
 
     The result is exact if the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, or in
     these and the rows that padding to the largest graph makes, and if all batches have the same sequence of
-    allocations. Otherwise `difference` names the operation at which it is not.
+    allocations. Otherwise `difference` names the first operation for which this does not hold.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -60,7 +60,7 @@ class Needs:
     def run(self, batch: Data, may_fail: bool = False) -> None:
         """Runs a step on a batch, unless one of its size was run.
 
-        A batch that the budget refuses is left out, and with `may_fail` also one that the model does not run on.
+        A batch that the budget refuses is left out, and with `may_fail` also a batch on which the model does not run.
         """
         size = size_of(batch)
         if size in self.tapes or size in self._unusable:
@@ -108,7 +108,7 @@ class Needs:
         return self._fitted().difference
 
     def of(self, size: Size) -> Need:
-        """Returns what a batch of this size takes, measured or computed; an upper bound if `are_bounds`."""
+        """Returns the memory that a batch of this size needs, measured or computed; an upper bound if `are_bounds`."""
         need = self._of(size)
         return need._replace(step=self._at_most(need.step))
 
@@ -146,7 +146,7 @@ class Needs:
         return module_memory((*model.peak(terms), [], 0, [], [], []), savings)
 
     def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
-        """Returns what a smaller batch saves, as far as it follows from what was run."""
+        """Returns the memory that a smaller batch saves, as far as the batches that were run determine it."""
         graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])
         half = Size(graphs, nodes, edges, self_loops, size.largest)
         saved = self.of(size).step - self.of(half).step
@@ -190,7 +190,7 @@ class Needs:
         if self._model is not None:
             return self._model
         if self.refused is not None and not self.tapes:
-            raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
+            raise BudgetExceeded(f"there is not enough memory for a step on one graph: {self.refused}")
         # Batches without edges may run other operations, and so may batches of one graph, which need no padding.
         tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
         several = [tape for tape in tapes if tape.size.graphs > 1]
@@ -221,7 +221,9 @@ def counts_of_parts(graphs: int) -> list[int]:
 
 
 def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Data | None]) -> Need:
-    """Returns the need of the batch that takes the most, which is run if `batch_of` returns it and the budget allows."""
+    """Returns the need of the batch that needs the most, which is run if `batch_of` returns it and the budget
+    allows.
+    """
     sizes = set(sizes)
     for _ in range(len(Size._fields)):  # Each batch that is run adds a dimension to what is known.
         unknown = [size for size in sizes if not needs.spans(size)]

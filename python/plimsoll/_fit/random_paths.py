@@ -23,10 +23,10 @@ from plimsoll.errors import BudgetExceeded
 _UNIFORM = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
 _BERNOULLI = {torch.bernoulli, torch.Tensor.bernoulli, torch.Tensor.bernoulli_}
 _WORDS = 624  # 32-bit words of state in the Mersenne Twister of Python and NumPy
-# Draws at one end of the range come to an end, because code that draws again until it likes a number would never stop.
-_EXTREME_WORDS = 312  # words of state, of which a uniform number of Python or NumPy takes two
+# The number of draws at one end of the range is limited, because code that draws until it accepts a number would never stop.
+_EXTREME_WORDS = 312  # words of state; a uniform number of Python or NumPy uses two
 _EXTREME_CALLS = 4096  # calls of torch
-_HIGH_WORD = 0x12DD9BB3  # a word of state that gives 32 bits that are all one
+_HIGH_WORD = 0x12DD9BB3  # a word of state from which 32 one bits are drawn
 _SEEDS = 6  # number of seeds to try
 
 
@@ -71,9 +71,9 @@ def seeded_draws(seed: int) -> Iterator[None]:
 class RandomPaths:
     """Steps of a trial whose operations depend on random numbers.
 
-    A step is recorded with all numbers high, with all low, and with a few seeds. If these differ, the trial draws
-    from one end of the range from then on, so that steps on all batches run the same operations. If other draws run
-    modules that this end does not, `factor` is how much more memory all modules take together, each at its largest.
+    A step is recorded with all numbers high, with all low, and with a few seeds. If these differ, the trial then draws
+    only from one end of the range, so that steps on all batches run the same operations. If other draws run modules
+    that this end does not, `factor` is how much more memory all modules need together, each at its largest.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class RandomPaths:
         return tape
 
     def at_most(self, step: int) -> int:
-        """Returns the maximum bytes of a step for any draws, if one with the draws of the trial takes `step`."""
+        """Returns the maximum bytes of a step for any draws, if a step with the trial's draws needs `step` bytes."""
         return math.ceil(step * self.factor)
 
 

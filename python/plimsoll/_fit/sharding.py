@@ -25,7 +25,8 @@ def checked(sharding: str | None, ranks: int) -> int:
     ranks = whole("ranks", ranks, 1)
     if sharding is None:
         if ranks > 1:
-            raise UsageError(f"ranks={ranks} without sharding: each rank then holds what one process does; expected zero1 or zero2")
+            raise UsageError(f"ranks={ranks} without sharding: each rank then holds as much as a single process; expected "
+                             "sharding zero1 or zero2")
         return 0
     return int(one_of("sharding", sharding, ("zero1", "zero2"))[-1])
 

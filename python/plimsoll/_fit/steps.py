@@ -15,7 +15,7 @@ from plimsoll.errors import BudgetExceeded, UsageError
 Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
-# Words in the name of a parameter that takes the whole batch, as in OGB's batched_data.
+# Words in the name of a parameter that receives the whole batch, as in OGB's batched_data.
 _WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}
 
 
@@ -46,7 +46,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
             fields[parameter.name] = None  # PyTorch Geometric's pooling treats None as one graph.
         elif parameter.default is parameter.empty:
             raise UsageError(
-                f"{type(model).__name__}.forward() wants {parameter.name!r}, which the batch has not (it has "
+                f"{type(model).__name__}.forward() needs {parameter.name!r}, which the batch does not have (it has "
                 f"{', '.join(batch.keys())}); give forward=lambda model, batch: ..."
             )
     try:
@@ -56,7 +56,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     except Exception as error:
         error.add_note(
             f"{type(model).__name__} was called with the batch's {', '.join(fields)}; "
-            "forward=lambda model, batch: ... calls it otherwise"
+            "give forward=lambda model, batch: ... to call it differently"
         )
         raise
 
@@ -81,7 +81,9 @@ def _written(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
-    """Returns the loss of a batch, or the sum if it gives a sum and a count. Errors: `UsageError` if it is not one number."""
+    """Returns the loss of a batch, or the sum if it returns a sum and a count. Errors: `UsageError` if it is not one
+    number.
+    """
     let_compiled_sizes_vary(model, batch)
     value = loss(forward(model, batch), batch.y)
     return one_number(value[0] if isinstance(value, tuple) and value else value)
@@ -90,7 +92,7 @@ def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -
 def one_number(value: Any) -> Tensor:
     """Returns the result of a loss. Errors: `UsageError` if it is not one number."""
     if not isinstance(value, Tensor) or value.numel() != 1:
-        raise UsageError(f"loss gave {getattr(value, 'shape', value)!r}; expected one number for the batch")
+        raise UsageError(f"loss returned {getattr(value, 'shape', value)!r}; expected one number for the batch")
     return value
 
 
@@ -101,7 +103,7 @@ def is_compiled(module: torch.nn.Module) -> bool:
 
 
 def let_compiled_sizes_vary(model: torch.nn.Module, batch: Data) -> None:
-    """Makes torch.compile generate code for batches of all sizes at once, instead of again for each new size."""
+    """Makes torch.compile generate code once for batches of all sizes, instead of again for each new size."""
     if not any(map(is_compiled, model.modules())):
         return
     for name, value in batch.to_dict().items():

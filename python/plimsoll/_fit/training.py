@@ -65,7 +65,8 @@ class Training:
             self._require_exact(found)
         self._shares = try_split(self._model, self._blocks, self._forward, self._loss, self._shares)
         if self._shares.known_late and ranks() > 1:
-            raise UsageError("weights, or a loss that gives a sum and a count, are for one process; expected neither in several ranks")
+            raise UsageError("weights, and a loss that returns a sum and a count, work only with one process; expected neither "
+                             "with several ranks")
 
     def plan(self, epochs: range, threads: int, journal: RunJournal | None) -> Steps:
         """Plans these epochs for the parameters that require gradients now, and returns their steps.
@@ -75,7 +76,7 @@ class Training:
         self.close()
         self._planned_for = self._trained()
         if not any(parameter.requires_grad for parameter in self._model.parameters()):
-            raise UsageError("every parameter of the model is frozen; expected one at least with requires_grad=True")
+            raise UsageError("every parameter of the model is frozen; expected at least one with requires_grad=True")
         model, loss, found, tries = self._model, self._loss, self._found, self._tries
         forward = with_given_statistics(self._forward) if self._batch_norms else self._forward
         apart, on = Apart(), None
@@ -163,7 +164,7 @@ class Training:
         except Exception as error:
             if isinstance(error, BudgetExceeded):
                 raise
-            warnings.warn(f"whether modules look at several graphs could not be found out: {error}", stacklevel=6)
+            warnings.warn(f"could not determine whether modules look at several graphs: {error}", stacklevel=6)
             return Couplings([], [])
 
     def _units(self) -> list[NDArray[np.int64]]:
@@ -190,7 +191,7 @@ class Training:
         if found.others and not whole_batches:
             raise UsageError(
                 f"{', '.join(found.others)}: looks at all graphs that run together, which would be those of a block, not of the "
-                f'batch; {remedy}, or couples="allow" to train so'
+                f'batch; {remedy}, or couples="allow" to train anyway'
             )
         if not found.calls:
             return
@@ -211,5 +212,5 @@ class Training:
             if holds:
                 raise UsageError(
                     f"{', '.join(found.batch_norm)}: with {reason} batch norm would have the statistics of a block, not of the batch; "
-                    f'{remedy}, or couples="allow" to train so'
+                    f'{remedy}, or couples="allow" to train anyway'
                 )

@@ -23,7 +23,7 @@ from plimsoll._fit.steps import Forward, Loss, loss_of
 T = TypeVar("T")
 R = TypeVar("R")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
-#: Makes a context inside which random numbers are drawn in another way.
+#: Makes a context in which random numbers are drawn in another way.
 Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
@@ -43,7 +43,8 @@ class Tape(NamedTuple):
 def require_plain_step(optimizer: torch.optim.Optimizer) -> None:
     """Checks that an optimizer steps without arguments and with dense gradients. Errors: `UsageError`."""
     if isinstance(optimizer, torch.optim.LBFGS | torch.optim.SparseAdam):
-        raise UsageError(f"{type(optimizer).__name__}: wants a closure, or sparse gradients; expected another optimizer")
+        raise UsageError(f"{type(optimizer).__name__}: needs a closure, or sparse gradients; expected an optimizer that needs "
+                         "neither")
 
 
 class Trial:
@@ -92,7 +93,7 @@ class Trial:
 
     @property
     def optimizer_state(self) -> int:
-        """Bytes of what the optimizer keeps from step to step; 0 before the first step."""
+        """Bytes that the optimizer keeps between steps; 0 before the first step."""
         return self.bytes_of(list(tensors_in(self.optimizer.state)))
 
     def bytes_of(self, tensors: list[Tensor]) -> int:
@@ -139,7 +140,7 @@ class Trial:
 
     def _name_modules(self) -> Iterator[RemovableHandle]:
         # Each module reports when it is entered and left, also after an error. Parts of a fused layer have no hooks,
-        # because with hooks the layer would run PyTorch Geometric's code, which takes more memory.
+        # because with hooks the layer would run PyTorch Geometric's code, which needs more memory.
         whole = ""
         for name, module in self.model.named_modules():
             if whole and name.startswith(whole):
@@ -160,10 +161,11 @@ class Trial:
         self.optimizer.zero_grad(set_to_none=True)
         loss = loss_of(self.model, batch, self.forward, within("loss", self._loss))
         if not loss.requires_grad:
-            raise UsageError("the loss requires no gradient; expected a model with parameters that do, and a loss of its output")
+            raise UsageError("the loss requires no gradient; expected a model with parameters that require one, and a loss of "
+                             "its output")
         loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
-            raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
+            raise UsageError("no parameter of the model has a gradient; expected forward to use the model passed to it")
         self._step_optimizer()
 
     def _step_optimizer(self) -> None:
@@ -250,7 +252,7 @@ def dense_parts(tensor: Tensor) -> list[Tensor]:
 
 
 def on_device_bytes(asked: int) -> int:
-    """Returns the bytes that a tensor takes on a device, whose allocations are aligned to 256 bytes."""
+    """Returns the bytes that a tensor needs on a device, whose allocations are aligned to 256 bytes."""
     return -(-asked // 256) * 256
 
 

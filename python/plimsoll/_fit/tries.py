@@ -17,7 +17,7 @@ class Tries:
     """Measures the memory of tries for the plan. A refusal is raised only after the plan has found a budget that works."""
 
     def __init__(self) -> None:
-        self.peak = 0  #: Maximum bytes that one of them held at once.
+        self.peak = 0  #: Maximum bytes that one of them held at a time.
         self._refused: BudgetExceeded | None = None
         self._waited = False
 
@@ -48,5 +48,5 @@ class Tries:
     def require(self) -> None:
         """Checks that no try was refused memory. Errors: `BudgetExceeded`."""
         if (refused := self._refused) is not None:
-            refused.args = (f"there is no room for what fit tries on a few graphs: {refused}",)
+            refused.args = (f"there is not enough memory for the steps that fit tries on a few graphs: {refused}",)
             raise refused

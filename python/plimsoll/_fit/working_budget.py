@@ -51,7 +51,7 @@ def with_working_budget(refused: BudgetExceeded, budget: Budget, smallest: Calla
     if budget is None or _NAMED in str(refused) or "device budget" in str(refused):
         return refused
     refused.free_frames()
-    with suppress(Error):  # There is no memory to find out, or there is another error, which a larger budget will show.
+    with suppress(Error):  # There is not enough memory to plan, or there is another error, which a larger budget will reveal.
         minimum = smallest()
         text = re.sub(r"; give (more than|a budget of) [^;]*$", "", str(refused))
         refused.args = (f"{text}; the {_NAMED} is {minimum >> 20} MiB",)

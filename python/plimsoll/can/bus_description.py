@@ -31,10 +31,10 @@ def to_dbc(
     try:
         import cantools
     except ImportError as error:
-        raise Failure(f"{source}: is read with cantools, which is missing: pip install cantools") from error
+        raise Failure(f"{source}: reading it needs cantools, which is missing: pip install cantools") from error
     out = Path(out)
     if out.exists() and not force:
-        raise Failure(f"{out} exists already; give --force to replace it")
+        raise Failure(f"{out} already exists; give --force to replace it")
     try:
         database = cantools.database.load_file(source, strict=False)
         database = _of_bus(database, bus, str(source))
@@ -49,9 +49,9 @@ def to_dbc(
     except InputError:
         raise
     except Exception as error:  # The parsers raise errors of many types.
-        raise InputError(f"{source}: {error or type(error).__name__}; expected ARXML, KCD or SYM with messages of CAN") from error
+        raise InputError(f"{source}: {error or type(error).__name__}; expected ARXML, KCD or SYM with CAN messages") from error
     if messages == 0:
-        raise InputError(f"{source}: describes no message of CAN")
+        raise InputError(f"{source}: describes no CAN messages")
     with new_file(out) as made:
         made.write_text(text, encoding="utf-8")
     return messages
@@ -68,11 +68,11 @@ def _of_bus(database: Any, bus: str | None, source: str) -> Any:
             if other.bus_name != message.bus_name:
                 raise InputError(
                     f"{source}: ID {message.frame_id:X} is {other.name} on bus {other.bus_name} and {message.name} on bus "
-                    f"{message.bus_name}, and a DBC is of one bus; give --bus, one of {', '.join(names)}"
+                    f"{message.bus_name}, but a DBC describes one bus; give --bus with one of {', '.join(names)}"
                 )
         return database
     if bus not in names:
-        raise InputError(f"{source}: has no messages of a bus '{bus}'; it has those of {', '.join(names) or 'no bus with a name'}")
+        raise InputError(f"{source}: has no messages of a bus '{bus}'; it has messages of {', '.join(names) or 'no named bus'}")
     messages = [message for message in database.messages if message.bus_name == bus]
     return cantools.database.can.Database(messages=messages, nodes=database.nodes, version=database.version, strict=False)
 

@@ -21,9 +21,9 @@ class Verdict:
     first_frame: int  #: Number of the window's first frame in its recording.
     frames: int  #: Number of frames in the window.
     time_ns: int  #: Time of its last frame in nanoseconds.
-    score: float  #: The fused score, scaled so that alarms begin at 1; log-odds if the detector has no fused score.
+    score: float  #: The fused score, scaled so that a window is an alarm above 1; log-odds if the detector has no fused score.
     alarm: bool  #: Whether `score` is above the threshold.
-    parts: dict[str, float]  #: The score of each part of a fused score alone; empty without a fused score.
+    parts: dict[str, float]  #: The separate scores of the parts of a fused score; empty without a fused score.
     attack: bool | None  #: Whether one of its frames is labelled as an attack; None without labels.
 
 
@@ -39,11 +39,11 @@ class Detector:
     - `threshold`: windows with a higher score are alarms. By default the threshold for the rate `false_alarms`.
     - `false_alarms`: rate of benign windows that raise an alarm, above 0 and below 1. By default the lowest rate in
       the file.
-    - `adopt`: CAN IDs in hex of devices that joined after the calibration. They count as known; nothing else about
-      them is checked.
+    - `adopt`: CAN IDs, in hex, of devices that joined after the calibration. They count as known; their timing and
+      payloads are not checked.
 
-    It holds the frames of one window in memory, however many it is given. Not thread-safe. Errors: `InputError` for
-    the file, `UsageError` for options and columns.
+    It holds only the frames of one window in memory. Not thread-safe. Errors: `InputError` for the file, `UsageError`
+    for options and columns.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Detector:
         adopt: Sequence[str] = (),
     ) -> None:
         if threshold is not None and false_alarms is not None:
-            raise UsageError("threshold and false_alarms: expected one of them")
+            raise UsageError("threshold and false_alarms: expected only one of them")
         if false_alarms is not None and not 0 < false_alarms < 1:
             raise UsageError(f"false_alarms={false_alarms!r}: expected a rate above 0 and below 1")
         window, stride = ("" if length is None else str(length) for length in (window, stride))

@@ -35,7 +35,7 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     out = Path(out)
     require_other_file(out, model)
     if out.exists() and not force:
-        raise Failure(f"{out} exists already; give --force to replace it")
+        raise Failure(f"{out} already exists; give --force to replace it")
     file = ModelFile.load(model)
     try:
         with new_file(out) as made:
@@ -48,7 +48,7 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     except Error:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{model}: its options and tensors are not those of a {file.kind}: {error!r}") from error
+        raise InputError(f"{model}: its options and tensors do not match a {file.kind}: {error!r}") from error
 
 
 def _write_state_dict(file: ModelFile, path: Path) -> None:

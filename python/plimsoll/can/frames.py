@@ -91,7 +91,7 @@ class Frames(DataSet):
 
     @property
     def flags(self) -> NDArray[np.uint8]:
-        """u8 [n]: bits of `FrameFlag`. All zeros, without taking memory, if no frame of the data set has a flag."""
+        """u8 [n]: bits of `FrameFlag`. All zeros, without using memory, if no frame of the data set has a flag."""
         if "flags" in self.manifest["columns"]:
             return self._column("flags")
         return np.broadcast_to(np.zeros(1, np.uint8), len(self))

@@ -56,7 +56,7 @@ def can(
     - `benign`: label every frame 0.
     - `split`: split name for captures not in a subfolder.
     - `on_error`: "fail", or "skip" to skip bad lines; more than `skip_limit` bad lines in a file fail.
-    - `truncated`: "read" reads a truncated capture as far as it goes, with a warning; "fail" refuses it.
+    - `truncated`: "read" reads the complete part of a truncated capture, with a warning; "fail" refuses the capture.
     - `shard`: "2/8" reads the second of eight parts of the captures. `plimsoll.merge` joins the parts.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources.
@@ -81,7 +81,7 @@ def can(
     described.channel_names = dict(channel_names or {})
     described.merge_channels = merge_channels
     if channel and merge_channels:
-        raise UsageError("channel and merge_channels: expected one of them")
+        raise UsageError("channel and merge_channels: expected only one of them")
     described.benign = benign
     described.refuse_truncated = one_of("truncated", truncated, ("read", "fail")) == "fail"
     options.split = split

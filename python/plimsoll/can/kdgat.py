@@ -22,7 +22,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 _STACKS = {"encoder_layers": "encoder", "encoder_bns": "encoder_norms", "decoder_layers": "decoder", "decoder_bns": "decoder_norms"}
 _HEADS = {"z_mean": "mu", "z_logvar": "logvar", "canid_classifier": "id_head", "id_embedding": "embedding"}
 _LISTS = {"convs", "fc_layers", "neighborhood_decoder", *_STACKS}  # lists of layers, followed by a layer's number
-_ACTIVATIONS = 3  # a linear layer, ReLU and dropout take three numbers of a ModuleList or Sequential
+_ACTIVATIONS = 3  # a linear layer, ReLU and dropout use three numbers of a ModuleList or Sequential
 
 
 def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None = None) -> ModelFile:
@@ -42,7 +42,7 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
     where = str(checkpoint)
     names = {name.split(".")[0] for name in weights}
     if wrong := sorted(name for name in weights if not _is_of_a_layer(name)):
-        raise InputError(f"{where}: has {', '.join(wrong[:4])}, which the model here has not")
+        raise InputError(f"{where}: has {', '.join(wrong[:4])}, which Plimsoll's model does not have")
     if "encoder_layers" in names:
         model = _vgae(weights, where)
     elif "convs" in names:
@@ -66,7 +66,7 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
 
 
 def kdgat_names(model: ModelFile) -> dict[str, NDArray[np.float32]]:
-    """Returns the weights by KD-GAT's names, as `load_state_dict` of its models takes them."""
+    """Returns the weights by KD-GAT's names, in the form that `load_state_dict` of its models accepts."""
     if model.kind == VGAE:
         back = {ours: theirs for theirs, ours in (_STACKS | _HEADS).items()}
 
@@ -102,7 +102,7 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
         raise InputError(f"no such checkpoint: {checkpoint}") from error
     except pickle.UnpicklingError as error:
         raise InputError(
-            f"{checkpoint}: {str(error).splitlines()[0]}; it holds more than tensors: load it where you trust it and save "
+            f"{checkpoint}: {str(error).splitlines()[0]}; it holds more than tensors: if you trust it, load it and save "
             'torch.save({"state_dict": checkpoint["state_dict"]}, FILE)'
         ) from error
     except Exception as error:  # For damaged bytes torch's reader raises errors of many types.
@@ -113,7 +113,7 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
         for name, value in state.items()
     )
     if not tensors or not state:
-        raise InputError(f"{checkpoint}: holds no state_dict; expected tensors by name, or a Lightning checkpoint")
+        raise InputError(f"{checkpoint}: has no state_dict; expected tensors by name, or a Lightning checkpoint")
     if any(name.startswith("model.") for name in state):  # A Lightning module also has the teacher and a projection.
         state = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
     state = {name.removeprefix("module."): value for name, value in state.items()}
@@ -145,7 +145,7 @@ class _Renamed:
 
     def require_none_left(self) -> None:
         if self._left:
-            raise InputError(f"{self._where}: has {', '.join(sorted(self._left)[:4])}, which the model here has not")
+            raise InputError(f"{self._where}: has {', '.join(sorted(self._left)[:4])}, which Plimsoll's model does not have")
 
     def shape(self, name: str, axes: int) -> tuple[int, ...]:
         values = self.weights.get(name)
@@ -156,7 +156,7 @@ class _Renamed:
 
     def require(self, name: str, *shape: int) -> None:
         if self.shape(name, len(shape)) != shape:
-            raise InputError(f"{self._where}: '{name}' is of shape {self.weights[name].shape}, expected {shape}")
+            raise InputError(f"{self._where}: '{name}' has shape {self.weights[name].shape}, expected {shape}")
 
 
 def _conv_name(name: str) -> str:
@@ -183,14 +183,14 @@ def _gat(weights: Weights, where: str) -> ModelFile:
 
     renamed = _Renamed(weights, where)
     if "id_embedding.weight" not in weights:
-        raise InputError(f"{where}: has no id_embedding: a model without embedded IDs (KD-GAT of 2025) has no place here")
+        raise InputError(f"{where}: has no id_embedding; models without embedded IDs (KD-GAT of 2025) are not supported")
     renamed.take(rename)
     renamed.require_none_left()
     ids, embedding = renamed.shape("embedding.weight", 2)
     layers = 1 + max((int(name.split(".")[1]) for name in weights if name.startswith("convs.")), default=-1)
     attention = "gat" if "convs.0.att_src" in renamed.weights else "gatv2" if "convs.0.att" in renamed.weights else ""
     if not attention:
-        raise InputError(f"{where}: its convolutions are neither GATConv nor GATv2Conv, the ones here")
+        raise InputError(f"{where}: its convolutions are neither GATConv nor GATv2Conv; no others are supported")
     _, heads, hidden = renamed.shape("convs.0.att_src" if attention == "gat" else "convs.0.att", 3)
     width, given = renamed.shape("convs.0.lin.weight" if attention == "gat" else "convs.0.lin_l.weight", 2)
     edges = renamed.shape("convs.0.lin_edge.weight", 2)[1] if "convs.0.lin_edge.weight" in renamed.weights else 0
@@ -245,7 +245,7 @@ def _vgae(weights: Weights, where: str) -> ModelFile:
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("encoder_layers."))
     for name in ("encoder.0.att_src", "decoder.0.att_src"):
         if name not in renamed.weights:
-            raise InputError(f"{where}: its convolutions are no GATConv, the one that autoencoders have here")
+            raise InputError(f"{where}: its convolutions are not GATConv, the only one supported in autoencoders")
     hidden = [renamed.shape(f"encoder.{i}.lin.weight", 2)[0] for i in range(layers)]
     given = renamed.shape("encoder.0.lin.weight", 2)[1]
     latent = renamed.shape("mu.weight", 2)[0]
@@ -292,7 +292,7 @@ def _vocabulary(data: PathLike, num_ids: int, where: str) -> dict[str, NDArray[n
         ids, benign = (np.unique(np.concatenate([np.empty(0, np.uint32), *each])).astype(np.int64) for each in (found, found_benign))
     if len(ids) + 1 != num_ids:
         raise InputError(
-            f"{where}: was trained on {num_ids - 1} IDs, the training splits of {data} have {len(ids)}; give the data that "
+            f"{where}: was trained on {num_ids - 1} IDs, but the training splits of {data} have {len(ids)}; give the data that "
             "trained it"
         )
     return {"vocabulary.ids": ids, "vocabulary.benign": benign}

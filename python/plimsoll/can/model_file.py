@@ -40,9 +40,9 @@ class ModelFile:
         try:
             kind, config = metadata.pop("plimsoll.model"), json.loads(metadata.pop("plimsoll.config"))
         except (KeyError, ValueError) as error:
-            raise InputError(f"{path}: is no model file of Plimsoll: {error!r} in its metadata") from error
+            raise InputError(f"{path}: is not a model file of Plimsoll: {error!r} in its metadata") from error
         if not isinstance(config, dict):
-            raise InputError(f"{path}: is no model file of Plimsoll: plimsoll.config is {config!r}, expected options by name")
+            raise InputError(f"{path}: is not a model file of Plimsoll: plimsoll.config is {config!r}, expected options by name")
         facts = {name for name in tensors if name.split(".")[0] in ("vocabulary", "profile", "timing", "fusion", "trained")}
         return cls(
             kind,

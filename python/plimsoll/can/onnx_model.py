@@ -19,14 +19,14 @@ _LOWEST = float(np.finfo(np.float32).min)
 
 
 def write_onnx(file: ModelFile, path: Path, name: str) -> None:
-    """Writes a detector or an autoencoder as ONNX to `path`. `name` stands for the model file in errors.
+    """Writes a detector or an autoencoder as ONNX to `path`. `name` identifies the model file in errors.
 
     Errors: `UsageError` for a model that cannot be written as ONNX; `MissingPackage` without `onnx`.
     """
     if file.kind not in (GAT, VGAE):
-        raise UsageError(f"{name}: holds a {file.kind}; ONNX is written of {GAT} and {VGAE}, the others as a state_dict")
+        raise UsageError(f"{name}: holds a {file.kind}; ONNX supports only {GAT} and {VGAE}; export other models as a state_dict")
     if file.kind == GAT and file.config.get("jk", "cat") not in ("cat", "max"):
-        raise UsageError(f"{name}: jk {file.config['jk']} has no ONNX here; expected cat or max")
+        raise UsageError(f"{name}: jk {file.config['jk']} cannot be exported to ONNX; expected cat or max")
     try:
         import onnx
     except ImportError as error:
@@ -99,7 +99,7 @@ class _Graph:
         return self("Gather", self("Shape", x), self.whole(axis), axis=0)
 
     def scatter(self, rows: str, at: str, count: str, reduction: str, start: float = 0.0) -> str:
-        """Sums the rows [E, ...], or takes their maxima, at the [E] places `at` of `count` rows."""
+        """Sums the rows [E, ...], or takes their maxima, into the `count` rows at the [E] positions `at`."""
         shape = self("Concat", count, self("Slice", self("Shape", rows), self.whole(1), self.whole(1 << 30)), axis=0)
         places = self("Unsqueeze", at, self.whole(1))
         return self("ScatterND", self.fill(start, shape), places, rows, reduction=reduction)

@@ -33,9 +33,9 @@ def windows(
     - `window`: number of frames, or a time as text such as "50ms" ("behaviour" only).
     - `stride`: distance between the starts of two windows. By default 100 frames, or `window` if that is a time.
     - `vocabulary_from`: splits whose CAN IDs form the vocabulary. By default those whose names start with "train".
-    - `calibrate`: compare each recording with its own first N benign windows ("behaviour" only); 0 for none.
+    - `calibrate`: number of first benign windows of each recording to calibrate on ("behaviour" only); 0 for none.
     - `shard`: "2/8" makes the second of eight parts of the graphs. `plimsoll.merge` joins the parts.
-    - `budget`: as in `plimsoll.ingest`, but by default what the system has, minus 64 MiB.
+    - `budget`: as in `plimsoll.ingest`, but by default the detected limit minus 64 MiB.
     - `force`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts graphs.
 

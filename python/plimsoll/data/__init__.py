@@ -1,4 +1,4 @@
-"""Data sets of graphs: opened, made, and exchanged with PyTorch Geometric.
+"""Opens and makes data sets of graphs, and exchanges them with PyTorch Geometric.
 
 Modules here depend on neither batches nor models.
 """

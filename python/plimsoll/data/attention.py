@@ -53,8 +53,8 @@ class Attention(DataSet):
 
     @property
     def channel(self) -> NDArray[np.uint8] | None:
-        """u8 [N]: index of the node's channel in the manifest's `channels`, 64 or more for others; None unless channels
-        are merged.
+        """u8 [N]: index of the node's channel in the manifest's `channels`, 64 or more for channels not listed there;
+        None unless channels are merged.
         """
         return self._column("channel") if "channel" in self.manifest["columns"] else None
 
@@ -85,7 +85,7 @@ class Attention(DataSet):
 
     @property
     def edge_share(self) -> NDArray[np.float32]:
-        """f32 [E]: share of the window's information that went through the edge, averaged over layers."""
+        """f32 [E]: share of the window's information that passed through the edge, averaged over layers."""
         return self._column("edge_share")
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class Attention(DataSet):
             raise MissingPackage(f"to_parquet: {error}; install it: pip install pyarrow") from error
         path = Path(path)
         if path.exists() and not force:
-            raise Failure(f"{path} exists already; give force=True to replace it")
+            raise Failure(f"{path} already exists; give force=True to replace it")
         writer: Any = None
         with new_file(path) as made:
             for first in range(0, max(len(self), 1), _WINDOWS_AT_ONCE):

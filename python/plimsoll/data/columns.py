@@ -21,7 +21,7 @@ def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.fl
     found = np.zeros((len(array), 3), np.float32)
     found[:, : array.shape[1]] = _float32(array, where)
     if not (finite := np.isfinite(found).all(axis=1)).all():
-        raise UsageError(f"{where}: of node {int(finite.argmin())} is not finite; expected where the node lies")
+        raise UsageError(f"{where}: the position of node {int(finite.argmin())} is not finite; expected finite coordinates")
     return found
 
 
@@ -35,11 +35,11 @@ def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
     if array.ndim != 2 or len(array) != rows or not array.shape[1]:
         raise UsageError(
             f"{where}: is {array.dtype} of shape {array.shape}, expected targets of shape ({rows},) or ({rows}, ...); "
-            "those of a graph go into data.y, of nodes into data.node_y"
+            "put targets of a graph into data.y and targets of nodes into data.node_y"
         )
     targets = _float32(array, where)
     if np.isinf(targets).any():
-        raise UsageError(f"{where}: holds infinite numbers; expected targets, or NaN where one is unknown")
+        raise UsageError(f"{where}: holds infinite numbers; expected finite targets, or NaN for unknown ones")
     return targets
 
 
@@ -89,7 +89,8 @@ def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         numbers = np.ascontiguousarray(array, dtype=np.float32)
     if array.dtype != np.float32 and not np.array_equal(numbers, array, equal_nan=array.dtype.kind == "f"):
-        raise UsageError(f"{where}: holds numbers that float32 cannot; convert it: data.{where.rpartition(' ')[2]}.float()")
+        raise UsageError(f"{where}: holds numbers that float32 cannot represent; convert it: "
+                         f"data.{where.rpartition(' ')[2]}.float()")
     return numbers
 
 
@@ -101,7 +102,7 @@ def class_of(value: Any, where: str) -> int:
     if array.size != 1 or array.dtype.kind not in "iub":
         raise UsageError(
             f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
-            "classes of nodes go into data.node_y"
+            "put classes of nodes into data.node_y"
         )
     if not -1 <= int(array.item()) < _MAX_CLASSES:
         raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MAX_CLASSES - 1}, or -1 for none")

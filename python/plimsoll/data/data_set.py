@@ -23,8 +23,8 @@ class DataSet:
     """A data set opened for reading.
 
     Columns are read-only NumPy arrays over the mapped files: no bytes are copied, and they use only the page cache.
-    Arrays stay valid while they are referenced, also after `close()`; asking a closed data set for a column is a
-    `UsageError`. Any number of threads may read. A data set can be pickled, by its path, and passed wherever a path
+    Arrays stay valid while they are referenced, also after `close()`; requesting a column from a closed data set raises
+    a `UsageError`. Any number of threads may read. A data set can be pickled, as its path, and passed wherever a path
     is expected.
 
     Errors: `InputError` if the folder is not a data set of this kind, or is damaged.
@@ -66,8 +66,8 @@ class DataSet:
     def tensor(self, column: str) -> torch.Tensor:
         """Returns a column as a torch tensor of the same shape and dtype over the mapped file, without a copy.
 
-        It may be written to: a modified page becomes memory of the process, and the file stays unchanged. Two tensors
-        of one column do not see each other's writes. A tensor stays valid after `close()`.
+        You may write to it: a modified page is copied into the process's memory, and the file stays unchanged. Two
+        tensors over one column do not see each other's writes. A tensor stays valid after `close()`.
 
         Errors: `UsageError` for a missing column or a closed data set; `InputError` if the file was replaced since
         the data set was opened; `MissingPackage` without torch.
@@ -81,7 +81,7 @@ class DataSet:
         with open(name, "rb") as file:
             status = os.fstat(file.fileno())
             if (status.st_dev, status.st_ino) != (device, inode):
-                raise InputError(f"{name}: another file since the data set was opened; open it again")
+                raise InputError(f"{name}: the file was replaced after the data set was opened; open it again")
             is_bf16 = mapped.dtype == np.uint16  # NumPy has no bf16; the column is mapped as its bits.
             rows = torch.from_numpy(np.memmap(file, np.int16 if is_bf16 else mapped.dtype, "c", offset, mapped.shape))
             return rows.view(torch.bfloat16) if is_bf16 else rows

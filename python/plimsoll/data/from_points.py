@@ -50,7 +50,7 @@ def from_points(
         for name, entries in lengths.items():
             if entries < sets or (entries > sets and not more_may_come):
                 found = f"{sets} point sets" + (" or more" if more_may_come else "")
-                raise UsageError(f"{name} has {entries} entries for {found}; expected one for each")
+                raise UsageError(f"{name} has {entries} entries for {found}; expected one per point set")
 
     def counted() -> Iterator[ArrayLike]:
         sets = 0

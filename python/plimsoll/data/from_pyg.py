@@ -69,7 +69,7 @@ def from_pyg(
     - `force`: replace an existing data set. Without it, an output that has the same columns already is opened, with a
       warning.
     - `budget`: for the buffers of the columns, at most 1.75 MiB.
-    - `progress`: called with the graphs done and the total, 0 if the total is not known.
+    - `progress`: called with the number of finished graphs and the total, which is 0 if it is not known.
     - `tables`: `features`, `recordings` and `vocabulary` as in the manifest of a `graph_set`
       (docs/formats/graph-set.md). Without them features are named x_0, x_1, ... and edge_attr_0, ..., and there are
       no recordings and no vocabulary.
@@ -101,7 +101,7 @@ def from_pyg(
     _require_one_type(dataset, "dataset")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
-        raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
+        raise UsageError(f"dataset: names a split {wrong[0]!r}, expected text")
     def write(out: Path) -> GraphSet:
         read = lambda data, where: _graph(data, left_out, where)  # noqa: E731
         return write_graphs(splits, read, out, "torch_geometric", force, budget, progress, tables)
@@ -117,9 +117,9 @@ def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], ki
     path = Path(path)
     if force or not os.path.lexists(path):
         return write(path)
-    other = Failure(f"{path} exists already and has other content; give another path, or force=True to replace it")
+    other = Failure(f"{path} already exists with different content; give another path, or force=True to replace it")
     if (existing := _content(path)) is None:
-        raise Failure(f"{path} exists already and is no data set; give another path")
+        raise Failure(f"{path} already exists and is not a data set; give another path")
     made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
     try:
         write(made).close()
@@ -127,7 +127,7 @@ def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], ki
             raise other
     finally:
         shutil.rmtree(made, ignore_errors=True)
-    warnings.warn(f"{path} has these graphs already; nothing was written", stacklevel=3)
+    warnings.warn(f"{path} already has these graphs; nothing was written", stacklevel=3)
     return kind(path)
 
 
@@ -177,7 +177,7 @@ def write_graphs(
                 writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
             writer.append(*_like(first, graph, number))
         if writer is None:
-            raise UsageError(f"{path}: the data set has no graphs; expected one at least")
+            raise UsageError(f"{path}: the data set has no graphs; expected at least one")
         if progress is not None:
             progress(number + 1, total)
         named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
@@ -216,14 +216,15 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
     label = values.pop("graph_y", None) if target.shape[1] else y
     unknown = sorted(values.keys() - _STORED)
     if "adj_t" in unknown:
-        raise UsageError(f"{where}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
+        raise UsageError(f"{where}: has adj_t but no edge_index; remove torch_geometric.transforms.ToSparseTensor")
     if unknown:
         raise UsageError(
-            f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
+            f"{where}: has {', '.join(unknown)}, for which a graph_set has no columns; give leave_out={unknown} to leave it out"
         )
     nodes = int(data.num_nodes or 0)
     if nodes > _MAX_NODES:
-        raise UsageError(f"{where}: has {nodes} nodes, expected {_MAX_NODES} at most; plimsoll.ingest.graph takes larger ones")
+        raise UsageError(f"{where}: has {nodes} nodes, expected at most {_MAX_NODES}; plimsoll.ingest.graph supports larger "
+                         "graphs")
     edges = _edges(values.get("edge_index"), nodes, where)
     node_target = targets_of(node_y, nodes, f"{where}: node_y")
     return Columns(
@@ -241,7 +242,8 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
 
 def _require_one_type(data: Any, where: str) -> None:
     if "HeteroData" in {base.__name__ for base in type(data).__mro__}:
-        raise UsageError(f"{where}: is HeteroData, expected Data; types of nodes and edges are not there yet: data.to_homogeneous()")
+        raise UsageError(f"{where}: is HeteroData, expected Data; types of nodes and edges are not supported yet: use "
+                         "data.to_homogeneous()")
 
 
 def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
@@ -271,7 +273,8 @@ def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
             try:
                 pickle.dump(graph, file)
             except OSError as error:
-                raise Failure(f"{tempfile.gettempdir()}: graphs without targets wait here: {error}; set TMPDIR") from error
+                raise Failure(f"{tempfile.gettempdir()}: graphs without targets cannot be kept here: {error}; set TMPDIR to "
+                              "another folder") from error
             waiting += 1
         file.seek(0)
         for _ in range(waiting):
@@ -303,7 +306,7 @@ def _like(first: Columns, graph: Columns, number: int) -> Columns:
     if widths != expected:
         raise UsageError(
             f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes, pos) {widths}, the "
-            f"first graph {expected}; expected the same of all"
+            f"first graph has {expected}; expected the same for all graphs"
         )
     return graph
 
@@ -327,7 +330,7 @@ def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]], named: dict
         for kind, names in features.items():
             if names and len(names) != len(named[kind]):
                 raise UsageError(
-                    f"tables: features name {len(names)} columns of each {kind}, expected {len(named[kind])}, as the graphs have"
+                    f"tables: features name {len(names)} columns of each {kind}, expected {len(named[kind])}, as in the graphs"
                 )
         found = {"features": features, "recordings": list(tables["recordings"]), "vocabulary": list(tables["vocabulary"])}
         if "channels" in tables:
@@ -340,16 +343,16 @@ def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]], named: dict
             if first != expected or end < first or (end > first and not begin <= first <= end <= last):
                 raise UsageError(
                     f"tables: recording {recording['name']!r} of split {recording['split']!r} has the graphs {first} to "
-                    f"{end - 1}, expected to begin at {expected} and to lie in its split"
+                    f"{end - 1}, expected to start at {expected} and to be within its split"
                 )
             expected = end
     except (KeyError, TypeError) as error:
         raise UsageError(
-            f"tables: {error!r}; expected features, recordings and vocabulary as a manifest has them "
+            f"tables: {error!r}; expected features, recordings and vocabulary as in a manifest "
             "(docs/formats/graph-set.md)"
         ) from error
     if found["recordings"] and expected != (graphs := sum(split["graphs"] for split in splits)):
-        raise UsageError(f"tables: recordings have other graphs than the {graphs} there are")
+        raise UsageError(f"tables: recordings do not cover the {graphs} graphs")
     return found
 
 

@@ -25,7 +25,7 @@ class Graph(GraphColumns):
 
         `x` f32 [V, F], `edge_attr` f32 [E, K], `y` i64 [V], `edge_weight` f32 [E] and the splits `train_idx`,
         `valid_idx` and `test_idx` i64 [n] map the files without copies, as `tensor()` does. `edge_index` i64 [2, E]
-        is computed; it takes 16 bytes of memory per edge, and 8 more while it is made.
+        is computed; it needs 16 bytes of memory per edge, and 8 more while it is made.
 
         Column e of `edge_index` is edge e. With `direction` "in" it is sorted by target; pass `is_sorted=True` to
         PyG's loaders. If the graph has `edge_id`, column e is the edge with number e, as in the `Data` that the graph
@@ -39,7 +39,7 @@ class Graph(GraphColumns):
         return to_giant_data(self)
 
     def stores(self) -> tuple[FeatureStore, GraphStore]:
-        """Returns the graph in the form that PyTorch Geometric's own loaders take: `NeighborLoader(graph.stores(),
+        """Returns the graph in the form that PyTorch Geometric's own loaders accept: `NeighborLoader(graph.stores(),
         ...)`.
 
         PyTorch Geometric does not fetch edge columns from stores; pass `transform=graph.add_edge_columns` for that.
@@ -57,7 +57,7 @@ class Graph(GraphColumns):
         and returns it.
 
         Pass it as `transform` to PyTorch Geometric's loaders over `stores()` with a `sampler()`. If the graph has
-        `edge_id`, this takes 8 bytes of memory per edge until `close()`, and 8 more during the first call; the ledger
+        `edge_id`, this needs 8 bytes of memory per edge until `close()`, and 8 more during the first call; the ledger
         counts them as torch's tensors. Errors: `UsageError` for a batch without `e_id`.
         """
         from plimsoll.data.stores import edge_columns_of

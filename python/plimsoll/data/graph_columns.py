@@ -42,7 +42,7 @@ class GraphColumns(DataSet):
 
     @property
     def edge_id(self) -> NDArray[np.int64] | None:
-        """i64 [E]: the user's number of each edge, a permutation of 0 .. E-1; None if that is its position."""
+        """i64 [E]: the user's number of each edge, a permutation of 0 .. E-1; None if each is the edge's position."""
         return self._optional("edge_id")
 
     @property
@@ -78,7 +78,7 @@ class GraphColumns(DataSet):
 
     @property
     def node_id(self) -> NDArray[np.int64] | None:
-        """i64 [V]: the number of each node in the source; None if these were 0 .. V-1."""
+        """i64 [V]: the number of each node in the source; None if the numbers were 0 .. V-1."""
         return self._optional("node_id")
 
     @property

@@ -69,8 +69,8 @@ class Graphs(Sequence[GraphView]):
         the graph and `node_y` f32 [n, T], without the last axis if T is 1. `pos` is f32 [n, 3] if the data set has
         it.
 
-        All are copies of a few KB: the mapping is read-only, and writing to a tensor over it would end the process.
-        Errors: `MissingPackage` without torch or PyTorch Geometric.
+        All tensors are copies of a few KB: the mapping is read-only, and writing to a tensor over it would crash the
+        process. Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import to_data
 
@@ -213,7 +213,7 @@ class GraphSet(DataSet, Graphs):
     def _range(self, pointers: NDArray[np.int64], g: int) -> slice:
         first, last = int(pointers[g]), int(pointers[g + 1])
         if not 0 <= first <= last <= pointers[-1]:
-            raise InputError(f"{self.path}: graph {g} lies outside the columns; see plimsoll.verify()")
+            raise InputError(f"{self.path}: graph {g} is outside the columns; see plimsoll.verify()")
         return slice(first, last)
 
     def __reduce__(self) -> tuple[type[Self], tuple[str]]:
@@ -252,8 +252,8 @@ def _joined(parts: list[Graphs | None]) -> Graphs | None:
     whole = graphs[0].graph_set
     if len(graphs) < len(parts) or any(part.graph_set is not whole for part in graphs):
         raise UsageError(
-            "dataset: is a ConcatDataset of graphs of several data sets, expected of one plimsoll.GraphSet; write them to one "
-            "with plimsoll.from_pyg, or give a list of what to_pyg(i) makes of each"
+            "dataset: is a ConcatDataset of graphs of several data sets, expected one plimsoll.GraphSet; write them to one "
+            "with plimsoll.from_pyg, or give a list of their to_pyg(i)"
         )
     return Graphs(whole, [i for part in graphs for i in part.indices])
 
@@ -274,7 +274,7 @@ def _selected(indices: Sequence[int], at: Any) -> Sequence[int]:
     chosen = np.asarray(at if hasattr(at, "__array__") else list(at))
     if chosen.dtype == bool:
         if chosen.shape != (len(indices),):
-            raise UsageError(f"a mask of shape {chosen.shape} over {len(indices)} graphs; expected one value a graph")
+            raise UsageError(f"a mask of shape {chosen.shape} for {len(indices)} graphs; expected one value per graph")
         chosen = np.flatnonzero(chosen)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise UsageError(f"{chosen.dtype} of shape {chosen.shape} for graphs; expected whole numbers or a mask")

@@ -12,6 +12,7 @@ from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, instance_of, one_of, thread_count
 from plimsoll.data.graph import Graph
 from plimsoll.data.ingest_options import EdgeColumns, GraphLayout, NodeTable
+from plimsoll.data.option_words import in_python, python_words
 from plimsoll.errors import UsageError
 
 SPLITS = ("train", "valid", "test")
@@ -38,7 +39,7 @@ def graph(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Graph:
-    """Reads one graph of any size from lists of edges into a `graph` data set and opens it.
+    """Reads one graph of any size from edge lists into a `graph` data set and opens it.
 
     The options are those of `plimsoll ingest graph`, explained in docs/giant-graphs.md.
 
@@ -46,19 +47,19 @@ def graph(
       or .npy arrays.
     - `out`: path of the data set.
     - `columns`: an `EdgeColumns`, if the IDs are not the first two columns or edges have weights or features.
-    - `undirected`: store each edge both ways. `dedup`: keep only the first of edges with the same ends.
+    - `undirected`: store each edge in both directions. `dedup`: keep only the first of edges with the same ends.
       `self_loops`: `keep`, `drop` or `add`.
     - `nodes`: a `NodeTable` with one row per node.
-    - `features`: a .npy or .npz file, numbers [V, F], or a text without a header with one node per line; with `dtype`
-      ("f32", ...) and `shape` a file without a header.
-      `link`: link a .npy file into the graph instead of copying it; the file must then not change.
-      `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none, or a text with one per line.
+    - `features`: a .npy or .npz array [V, F], or a text file without a header line, with one node per line; or, with
+      `dtype` ("f32", ...) and `shape`, a raw file. `link`: link a .npy file into the graph instead of copying it; the
+      file must then not change. `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none, or a text with
+      one per line.
     - `splits`: files of IDs, or masks of bool [V], by split: `{"train": file, "valid": file, "test": file}`, or fewer.
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources, then edges.
 
-    Warns if the input is read in a way that its owner may not expect, such as IDs with leading zeros.
+    Warns if the input is read in a way that users may not expect, such as IDs with leading zeros.
 
     Errors: `InputError` naming file, line and column; `UsageError`; `BudgetExceeded`; `Failure`.
     """
@@ -78,15 +79,17 @@ def graph(
     instance_of("layout", layout, GraphLayout).set_options(options)
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
-    for note in _core.make_graph(options, budget_text(budget), progress):
-        warnings.warn(note, stacklevel=2)
+    with python_words():
+        notes = _core.make_graph(options, budget_text(budget), progress)
+    for note in notes:
+        warnings.warn(in_python(note), stacklevel=2)
     return Graph(out)
 
 
 def _files(edges: PathLike | Iterable[PathLike]) -> list[Path]:
     files = [edges] if isinstance(edges, str | os.PathLike) else list(edges)
     if not files or not all(isinstance(file, str | os.PathLike) for file in files):
-        raise UsageError(f"edges={edges!r}: expected a path, or a list of one path or more; numpy.save writes an array")
+        raise UsageError(f"edges={edges!r}: expected a path, or a list of at least one path; save an array with numpy.save")
     return [Path(file) for file in files]
 
 

@@ -26,7 +26,7 @@ def points(
     - `source`: a .npy array [sets, points, numbers], or a text file.
     - `out`: path of the data set.
     - `knn`: number of neighbours, 1 to 65535.
-    - `dims`: how many of the numbers are coordinates, 2 or 3.
+    - `dims`: number of coordinates among the numbers of a point, 2 or 3.
     - `labels`, `targets`: files with the class, or the regression targets, of each set.
     - `force`, `budget`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts graphs.

@@ -18,7 +18,7 @@ FEATURE_DTYPES = ("auto", "f32", "f16", "bf16", "i8")
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeColumns:
-    """Columns of files of edges, by name or by number from 0, and which lines are edges.
+    """The columns of edge files, by name or by number counted from 0, and which lines are edges.
 
     - `source`, `target`: the two IDs of an edge.
     - `weight`: a column of numbers, or a .npy file with one number per edge.
@@ -65,15 +65,16 @@ class EdgeColumns:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """A table with one row per node, and its columns, by name or by number from 0.
+    """A table with one row per node, and its columns, by name or by number counted from 0.
 
-    - `path`: text, plain, zstd or gzip.
+    - `path`: a text file, which may be compressed with zstd or gzip.
     - `id`: the column of IDs, by default the first.
     - `label`: the column of classes. `unlabelled`: a text that means no class, in addition to empty fields and -1.
     - `split`: the column of splits: train, valid (or val), test or none.
     - `features`: columns of numbers. A field may hold several numbers, separated by blanks.
     - `missing`: the value of features that are empty, NA or NaN; None: they are refused.
-    - `header`: whether its first line names columns; None: it does if columns are named or its ID is no number.
+    - `header`: whether the first line names the columns; None: yes if options name columns or the line's ID is not a
+      number.
     """
 
     path: PathLike
@@ -111,7 +112,7 @@ class GraphLayout:
     """How a graph is stored; docs/giant-graphs.md explains each option.
 
     - `ids`: the kind of IDs: `auto`, `dense`, `sparse` or `text`.
-    - `node_count`: the number of nodes; all IDs are below it.
+    - `node_count`: the number of nodes; all IDs must be below it.
     - `direction`: a row holds the sources of edges into its node (`in`) or the targets of edges out of it (`out`).
     - `order`: the order of nodes: `none` (by ID), `degree`, `frequency` or `partition`.
     - `features_dtype`: the type in which features are stored: `auto`, `f32`, `f16`, `bf16` or `i8`.

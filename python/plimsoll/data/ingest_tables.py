@@ -48,7 +48,7 @@ def tables(
     - `meanings`: for each table, meanings of columns that replace the inferred ones: "number", "category", "time:UNIT" or
       "skip".
     - `reverse`: also make the reverse edge types, "rev_...".
-    - `force`, `budget`: as in `plimsoll.ingest`. What exists at `out` is never taken for the same tables.
+    - `force`, `budget`: as in `plimsoll.ingest`. An existing output never counts as made from the same tables.
     - `progress`: as in `plimsoll.ingest`. Counts rows; the total is 0, as it is not known.
 
     Errors: `InputError` naming table and column or row; `UsageError`; `BudgetExceeded`; `Failure`.

@@ -11,7 +11,7 @@ from plimsoll.data.data_set import DataSet
 
 
 class Predictions(DataSet):
-    """A `predictions` data set: R rows, one for each graph, window or node of the data, in its order.
+    """A `predictions` data set: R rows, one for each graph, window or node of the data, in the order of the data.
 
     Missing columns are None.
     """

@@ -1,5 +1,5 @@
-"""Stores one `Data` of PyTorch Geometric as a `graph`: all of it for `from_pyg`, or only its edges, in a temporary
-folder, for a loader.
+"""Stores one `Data` of PyTorch Geometric as a `graph`: the whole `Data` for `from_pyg`, or only its edges, in a
+temporary folder, for a loader.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def one_graph(value: Any) -> str:
     """Returns the error text for one `Data` given in place of a data set of graphs."""
     if hasattr(value, "to_data_list"):
         return "dataset: is one Batch; give batch.to_data_list()"
-    return "dataset: is one graph; give [data], or plimsoll.NeighborLoader(data, ...) where it is large"
+    return "dataset: is one graph; give [data], or use plimsoll.NeighborLoader(data, ...) if it is large"
 
 
 def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool, budget: Budget) -> Graph:
@@ -48,7 +48,7 @@ def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool
     known = _STORED | set(_MASKS.values()) | {f"{name}_idx" for name in SPLITS}
     if unknown := sorted(values.keys() - known):
         raise UsageError(
-            f"data: has {', '.join(unknown)}, which a graph has no columns for; leave_out={unknown} leaves it out"
+            f"data: has {', '.join(unknown)}, for which a graph has no columns; give leave_out={unknown} to leave it out"
         )
     nodes = int(data.num_nodes or 0)
     arrays, order = _with_edges(values.get("edge_index"), nodes)
@@ -72,7 +72,7 @@ def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool
 class EdgesOfData(Graph):
     """The edges of a `Data` in a temporary folder, which is removed with this object.
 
-    A copy, also a pickled one, has a folder of its own.
+    A copy, also a pickled one, has its own folder.
     """
 
     def __init__(self, path: PathLike, data: Data, weight_attr: str | None) -> None:
@@ -113,7 +113,7 @@ def _with_edges(edge_index: Any, nodes: int) -> tuple[_core.GraphArrays, NDArray
     if pairs.size and not 0 <= pairs.min() <= pairs.max() < nodes:
         raise UsageError(f"data: edge_index names nodes {pairs.min()} to {pairs.max()}, expected 0 to {nodes - 1}")
     if nodes > 2**32:
-        raise UsageError(f"data: has {nodes} nodes, expected 2^32 at most; plimsoll.ingest.graph takes more")
+        raise UsageError(f"data: has {nodes} nodes, expected at most 2^32; plimsoll.ingest.graph supports more")
     sources, targets = pairs
     order = np.lexsort((sources, targets))
     arrays = _core.GraphArrays()
@@ -133,7 +133,7 @@ def _tensor() -> Any:
 def _weights(value: Any, edges: int, name: str) -> NDArray[np.float32]:
     weights = features_of(value, edges, f"data: {name}")
     if weights.shape != (edges, 1):
-        raise UsageError(f"data: {name} has {weights.shape[1]} numbers an edge, expected one")
+        raise UsageError(f"data: {name} has {weights.shape[1]} numbers per edge, expected one")
     return weights[:, 0]
 
 
@@ -143,7 +143,8 @@ def _split(values: dict[str, Any], name: str, nodes: int) -> NDArray[np.int64] |
     """
     if (mask := values.get(_MASKS[name])) is not None:
         if tuple(mask.shape) != (nodes,):
-            raise UsageError(f"data: {_MASKS[name]} has the shape {tuple(mask.shape)}, expected ({nodes},): choose one of its splits")
+            raise UsageError(f"data: {_MASKS[name]} has the shape {tuple(mask.shape)}, expected ({nodes},): select one of its "
+                             "splits")
         return np.flatnonzero(np.asarray(mask))
     if (index := values.get(f"{name}_idx")) is not None:
         return np.unique(np.asarray(index, np.int64))

@@ -1,8 +1,8 @@
 """Converts a `graph_set` to and from files of PyTorch Geometric.
 
 A file `SPLIT.pt` is what `InMemoryDataset.save` writes and `InMemoryDataset.load` reads: the concatenated graphs of
-one split, and where each begins. `graph_set.json` next to the files has what they cannot store: the order of splits,
-feature names, recordings and the vocabulary.
+one split, and where each graph begins. `graph_set.json` next to the files has what they cannot store: the order of
+splits, feature names, recordings and the vocabulary.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
     - `graphs`: a `graph_set` or its path.
     - `out`: the folder.
     - `force`: replace a folder that holds only files of the same names.
-    - `progress`: called with the graphs done and the total.
+    - `progress`: called with the number of finished graphs and the total.
 
     Attributes are those of `Graphs.to_pyg`. If graphs have both targets, in `y`, and classes, the classes are in
     `graph_y`. The edges of one split are in memory as i64; other columns are pages of the mapped files.
@@ -83,7 +83,7 @@ def from_pyg_files(
     - `trust`: load files that may run code, as a pickle can. Without it files are read as data only.
     - `leave_out`, `force`, `budget`, `progress`: as in `from_pyg`.
 
-    Files written by `to_pyg_files` give back the columns and tables they were written from. Errors: `InputError`,
+    Files written by `to_pyg_files` give the same columns and tables from which they were written. Errors: `InputError`,
     `UsageError`, `Failure`, `BudgetExceeded`.
     """
     require_pyg("from_pyg_files")
@@ -112,15 +112,15 @@ def _require_free(out: Path, force: bool, files: set[Path]) -> None:
         return
     existing = [out] if not out.is_dir() else sorted(path for path in out.rglob("*") if not path.is_dir())
     if others := [path for path in existing if path not in files]:
-        raise Failure(f"{others[0]} was not written by plimsoll there; name another output")
+        raise Failure(f"{others[0]} was not written by plimsoll; name another output")
     if not force:
-        raise Failure(f"{out} exists already; give --force to replace it")
+        raise Failure(f"{out} already exists; give --force to replace it")
 
 
 def _below(folder: Path, name: str) -> Path:
     """Returns the path of a file in a folder. Errors: `InputError` for a name that leads out of the folder."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise InputError(f"split {name!r} cannot become the name of a file")
+        raise InputError(f"split {name!r} cannot be used as a file name")
     return folder / name
 
 
@@ -172,9 +172,9 @@ def _tables(file: Path, files: dict[str, Path]) -> dict[str, Any]:
         named = [split["name"] for split in tables["splits"]]
         differ = set(named) != set(files) or any(key not in tables for key in _KEPT)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        raise InputError(f"{file}: {error!r}; expected what plimsoll convert wrote, or no such file") from error
+        raise InputError(f"{file}: {error!r}; expected the file that plimsoll convert wrote, or no such file") from error
     if differ:
-        raise InputError(f"{file}: names the splits {named}, the folder has {sorted(files)}; remove the file to do without")
+        raise InputError(f"{file}: names the splits {named}, but the folder has {sorted(files)}; remove the file to ignore it")
     return tables
 
 
@@ -193,7 +193,7 @@ def _load(file: Path, trust: bool) -> Any:
     except pickle.UnpicklingError as error:
         why = str(error).splitlines()[0]
         raise InputError(
-            f"{file}: {why}; if you trust who wrote it, --trust (trust=True) loads it all the same, and runs what it says"
+            f"{file}: {why}; if you trust its author, give --trust (trust=True) to load it anyway, which runs the code in it"
         ) from error
     except Exception as error:  # For damaged bytes torch's reader raises errors of many types.
         raise InputError(f"{file}: cannot be loaded by torch: {error}") from error
@@ -222,9 +222,10 @@ def _each(loaded: Any, file: Path) -> Iterable[Data]:
         try:
             joined = Data.from_dict(joined)
         except Exception as error:  # Names and columns may have any type.
-            raise InputError(f"{file}: {error}; its columns are not those of Data") from error
+            raise InputError(f"{file}: {error}; its columns do not match Data") from error
     if not isinstance(joined, Data) or not isinstance(slices, dict) or not slices:
-        raise InputError(f"{file}: is {type(loaded).__name__}, expected a list of Data, or what InMemoryDataset.save writes")
+        raise InputError(f"{file}: is {type(loaded).__name__}, expected a list of Data, or a file written by "
+                         "InMemoryDataset.save")
     _require_current(joined, file)
     return _separated(joined, slices, file)
 
@@ -234,7 +235,8 @@ def _require_current(graph: Data, file: Path) -> None:
 
     if not isinstance(vars(graph).get("_store"), GlobalStorage):
         raise InputError(
-            f"{file}: holds Data as an old version of PyTorch Geometric kept it; load it with that one, and save it again "
+            f"{file}: holds Data in the form of an old version of PyTorch Geometric; load it with that version, and save it "
+            "again "
             "with a current version of PyTorch Geometric"
         )
 
@@ -250,5 +252,5 @@ def _separated(joined: Data, slices: dict[Any, Any], file: Path) -> Iterator[Dat
         try:
             graph = separate(Data, joined, i, slices, decrement=False)
         except Exception as error:  # Slices and columns may have any type.
-            raise InputError(f"{file}: graph {i}: {error}; its slices do not fit its columns") from error
+            raise InputError(f"{file}: graph {i}: {error}; its slices do not match its columns") from error
         yield graph

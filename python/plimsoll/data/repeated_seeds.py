@@ -56,7 +56,7 @@ def with_repeats(batch: dict[str, Any], places: NDArray[np.int64]) -> dict[str, 
 
     As in PyTorch Geometric, each seed is a node of the batch with its own copy of the edges into its node. An edge
     from a node that is a seed several times leads from the first of these. All copies of a seed have the same
-    neighbours, because the sample of a node follows from the loader's seed, the epoch and the node.
+    neighbours, because the sample of a node depends only on the loader's seed, the epoch and the node.
     """
     seeds = int(places.max()) + 1
     added = len(places) - seeds

@@ -48,7 +48,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @property
     def edge_permutation(self) -> Tensor | None:
-        """The user's number of each edge that is sampled; None if that is its position."""
+        """The user's number of each sampled edge; None if each is the edge's position."""
         return None if self.graph.edge_id is None else self.graph.tensor("edge_id")
 
     def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
@@ -63,7 +63,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def _sample(self, seeds: Tensor, times: Tensor | None = None, targets: Tensor | None = None) -> SamplerOutput:
         if times is not None:
-            raise UsageError("times of seeds: a graph has none; leave them out")
+            raise UsageError("times of seeds: a graph has no times; leave them out")
         loading = _core.NeighbourLoading()
         set_sampling(loading.sampling, self._options)
         loading.columns = False

@@ -16,7 +16,7 @@ def sampling_options(
 ) -> dict[str, Any]:
     """Checks and returns the sampling options of `NeighborLoader`. Errors: `UsageError`."""
     if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, dict):
-        raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one a hop")
+        raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one per hop")
     if weight_attr not in (None, "edge_weight"):
         raise UsageError(f"weight_attr={weight_attr!r}: expected 'edge_weight' or None")
     return {

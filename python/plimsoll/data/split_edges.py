@@ -15,8 +15,8 @@ class EdgeSplit:
     """The result of `split_edges`. `graph` has the remaining edges, and the pairs of each split in `edge_splits`."""
 
     graph: Graph
-    already_there: bool  #: Whether the output held this split already, so nothing was done.
-    undirected: bool | None  #: Whether every edge is stored both ways, and is one pair; None if `already_there`.
+    already_there: bool  #: Whether the output already held this split, so that nothing was done.
+    undirected: bool | None  #: Whether every edge is stored in both directions and counts as one pair; None if `already_there`.
     nodes: int
     edges: int  #: Number of remaining edges.
     train_edges: int  #: Number of training pairs.
@@ -49,8 +49,8 @@ def split_edges(
     - `budget`: as in `plimsoll.ingest.graph`.
     - `progress`: as in `plimsoll.ingest`. Counts edges, in two passes.
 
-    Self-loops remain in the graph and are not pairs. Options and output bytes are those of `plimsoll split-edges`
-    (docs/giant-graphs.md).
+    Self-loops remain in the graph and are not pairs. Options and output bytes are the same as those of `plimsoll
+    split-edges` (docs/giant-graphs.md).
 
     Errors: `InputError` if `graph` is not a graph, or has rows that do not ascend or repeat a neighbour; `UsageError`
     for the fractions; `BudgetExceeded`; `Failure`.

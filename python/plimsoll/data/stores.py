@@ -1,4 +1,6 @@
-"""A `Graph` as PyTorch Geometric's remote backends, which its loaders take in place of `Data`. `Graph.stores` makes both."""
+"""A `Graph` as PyTorch Geometric's remote backends, which its loaders accept in place of `Data`. `Graph.stores` makes
+both.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
 
     All rows together are a tensor without copies, as from `Graph.tensor`, unless features are stored in a narrower
     type. Some rows, selected by a tensor, slice or number, are copies. PyTorch Geometric fetches no edge features
-    from a store; use `Graph.add_edge_columns`. Can be pickled, by the path of the graph.
+    from a store; use `Graph.add_edge_columns`. Can be pickled, as the path of the graph.
 
     Errors: `UsageError` on writing; `KeyError` for a name it does not have; `IndexError` for a node.
     """
@@ -71,9 +73,9 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
 class GraphStore(PygGraphStore):  # type: ignore[misc]
     """The edges of a graph: one edge type, None, in their stored layout, csc with `direction` "in" and csr with "out".
 
-    `indptr` is not copied. PyTorch Geometric needs neighbours as i64; if `indices` is u32 they take 8 bytes of memory
-    per edge, and are kept for the next call. Its loaders sort csr edges, which takes more. Can be pickled, by the
-    path of the graph.
+    `indptr` is not copied. PyTorch Geometric needs neighbours as i64; if `indices` is u32, they need 8 bytes of memory
+    per edge and are kept for the next call. Its loaders sort csr edges, which needs more. Can be pickled, as the path
+    of the graph.
 
     Errors: `UsageError` on writing; `KeyError` for another type or layout.
     """
@@ -110,7 +112,7 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
 def edge_columns_of(graph: GraphColumns, batch: Data) -> Data:
     """Adds edge columns to a batch; see `Graph.add_edge_columns`."""
     if batch.get("e_id") is None:
-        raise UsageError("the batch has no e_id: a sampler of subgraph_type directional or induced gives it")
+        raise UsageError("the batch has no e_id; use a sampler with subgraph_type directional or induced")
     edges = batch.e_id
     if graph.edge_id is not None:
         edges = _places(graph)[edges]
@@ -136,4 +138,4 @@ def add_edge_columns(graph: GraphColumns, batch: Data, places: Tensor) -> Data:
 
 
 def _read_only(graph: GraphColumns) -> UsageError:
-    return UsageError(f"{graph.path}: a data set is not written to; plimsoll.ingest.graph makes another")
+    return UsageError(f"{graph.path}: a data set is read-only; make another with plimsoll.ingest.graph")

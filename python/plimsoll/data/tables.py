@@ -66,7 +66,7 @@ class Recording(_Row):
     copy_of: str | None
     traps: dict[str, int]
     channels: list[str] = field(default_factory=list)  #: Names of merged channels, by the column `channel` of its frames.
-    truncated_at: int | None = None  #: Byte of the unpacked source at which it is truncated; None if it is whole.
+    truncated_at: int | None = None  #: Byte of the uncompressed source at which it is truncated; None if it is complete.
 
     @property
     def slice(self) -> slice:

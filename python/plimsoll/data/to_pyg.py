@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data, HeteroData
 
-    from plimsoll.data.typed_columns import TypedColumns
+    from plimsoll.data.typed_columns import NodeType, TypedColumns
 
 
 def require_pyg(what: str) -> None:
@@ -93,7 +93,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
 
 
 def _require_memory(graph: GraphColumns) -> None:
-    # edge_index, the numbers of one end while it is made, and what is copied.
+    # edge_index, the numbers of one end while it is made, and the copied columns.
     needed = 24 * graph.num_edges
     if graph._mapping.has_column("edge_id"):
         needed += 16 * graph.num_edges
@@ -101,13 +101,13 @@ def _require_memory(graph: GraphColumns) -> None:
         needed += 4 * graph.num_nodes * graph.num_node_features
     if needed > (free := available_memory()):
         raise BudgetExceeded(
-            f"to_pyg: a Data of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges takes {needed:,} bytes, and "
-            f"{free:,} are available; use plimsoll.NeighborLoader, or the stores of Graph.stores(), which read the files"
+            f"to_pyg: a Data of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges needs {needed:,} bytes, but "
+            f"{free:,} are available; use plimsoll.NeighborLoader or Graph.stores(), which read the files"
         )
 
 
 def available_memory() -> int:
-    """Returns the bytes that this system can give without swapping: MemAvailable of Linux."""
+    """Returns the bytes that the system can provide without swapping: Linux's MemAvailable."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         name, value = line.split(":")
         if name == "MemAvailable":
@@ -132,23 +132,33 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
 
     data = HeteroData()
     for name in graph.node_types:
-        nodes, store = graph[name], data[name]
-        store.num_nodes = nodes.num_nodes
-        if nodes.x_names:
-            store.x = torch.from_numpy(nodes.x)
-        if nodes.time is not None:
-            store.time = torch.from_numpy(nodes.time.copy())
-        for column in (column for column in nodes.columns if column not in nodes.x_names):
-            if column in ("x", "time", "num_nodes"):
-                raise UsageError(f"node type {name!r} has a column {column!r}, which has another use in HeteroData; rename it")
-            values = nodes[column]
-            is_vector = nodes.meaning(column) == "vector"
-            store[column] = torch.from_numpy(values.copy() if is_vector else values.astype(np.int64))
-            if nodes.meaning(column) == "multi-category":
-                store[f"{column}_ptr"] = torch.from_numpy(nodes.ptr(column).copy())
+        data[name].num_nodes = graph[name].num_nodes
+        data[name].update(node_tensors(graph[name], slice(None)))
     for edge_name in graph.edge_types:
         edges, edge_store = graph[edge_name], data[edge_name]
         edge_store.edge_index = torch.from_numpy(edges.edge_index)
         if (time := edges.time) is not None:
             edge_store.time = torch.from_numpy(time)
     return data
+
+
+def node_tensors(nodes: NodeType, rows: NDArray[np.int64] | slice) -> dict[str, torch.Tensor]:
+    """Returns the columns of some nodes of a type under the names of `TypedGraph.to_pyg`. Errors: `UsageError`."""
+    import torch
+
+    tensors = {}
+    if nodes.x_names:
+        tensors["x"] = torch.from_numpy(nodes.x_rows(rows))
+    if nodes.time is not None:
+        tensors["time"] = torch.from_numpy(np.array(nodes.time[rows]))
+    for column in (column for column in nodes.columns if column not in nodes.x_names):
+        if column in ("x", "time", "num_nodes"):
+            raise UsageError(f"node type {nodes.name!r} has a column {column!r}, which has another use in HeteroData; rename it")
+        if nodes.meaning(column) == "multi-category":
+            values, ptr = nodes.lists(column, rows)
+            tensors[column], tensors[f"{column}_ptr"] = torch.from_numpy(values), torch.from_numpy(ptr)
+        else:
+            is_vector = nodes.meaning(column) == "vector"
+            chosen = nodes[column][rows]
+            tensors[column] = torch.from_numpy(np.array(chosen) if is_vector else chosen.astype(np.int64))
+    return tensors

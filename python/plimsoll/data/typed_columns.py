@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll.data.data_set import DataSet
+from plimsoll.data.typed_tasks import Task
 from plimsoll.errors import UsageError
 
 EdgeName = tuple[str, str, str]
@@ -35,8 +36,8 @@ class NodeType:
         return meaning
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes. Codes
-        of multi-categories are those of all nodes, one after the other; `ptr` says where each node's begin.
+        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes.
+        Codes of multi-categories are those of all nodes, one after the other; `ptr` has the start of each node's codes.
 
         Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
         `UsageError` for an unknown column.
@@ -60,7 +61,7 @@ class NodeType:
         return self._graph._column(entry["valid"]).view(bool)
 
     def vocabulary(self, column: str) -> list[str]:
-        """Returns the text of each code of a category. Errors: `UsageError` for a column that is none."""
+        """Returns the text of each code of a category. Errors: `UsageError` for a column that is not a category."""
         entry = self._column(column)
         if "vocabulary" not in entry:
             raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a category")
@@ -80,11 +81,28 @@ class NodeType:
     @property
     def x(self) -> NDArray[np.float32]:
         """f32 [N, F]: a new array of the columns `x_names`, NaN where a value is missing."""
-        x = np.empty((self.num_nodes, len(self.x_names)), np.float32)
+        return self.x_rows(slice(None))
+
+    def x_rows(self, rows: NDArray[np.int64] | slice) -> NDArray[np.float32]:
+        """Returns these rows of `x`, a new array."""
+        count = len(range(self.num_nodes)[rows]) if isinstance(rows, slice) else len(rows)
+        x = np.empty((count, len(self.x_names)), np.float32)
         for at, name in enumerate(self.x_names):
-            x[:, at] = self[name]
-            x[~self.valid(name), at] = np.nan
+            x[:, at] = self[name][rows]
+            if "valid" in self._column(name):
+                x[~self.valid(name)[rows], at] = np.nan
         return x
+
+    def lists(self, column: str, rows: NDArray[np.int64] | slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the codes of a multi-category of these nodes, one after the other, and where each node's begin, with their
+        end. Errors: `UsageError`.
+        """
+        ptr = self.ptr(column)
+        first = ptr[:-1][rows]
+        counts = ptr[1:][rows] - first
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(ends[-1]) - np.repeat(ends[:-1] - first, counts)
+        return self[column][places].astype(np.int64), ends
 
     def key(self, column: str | None = None) -> NDArray[np.int64] | list[str]:
         """Returns the user's key of each node: integers, or texts. `column` is for keys of several columns.
@@ -139,9 +157,15 @@ class EdgeType:
         return np.stack([self.indices.astype(np.int64), targets])
 
     @property
+    def time_end(self) -> str | None:
+        """The end of an edge that has its time, "source" or "target"; None if all edges are known from the start."""
+        end: str | None = self._entry["time"]
+        return end
+
+    @property
     def time(self) -> NDArray[np.int64] | None:
         """i64 [E]: the time of each edge in nanoseconds, a new array; None if all are known from the start."""
-        end = self._entry["time"]
+        end = self.time_end
         if end is None:
             return None
         time = self._graph[self._entry[end]].time
@@ -174,6 +198,11 @@ class TypedColumns(DataSet):
     def edge_types(self) -> list[EdgeName]:
         """The edge types, each as source, name and target."""
         return list(self._edge_types)
+
+    @cached_property
+    def tasks(self) -> dict[str, Task]:
+        """The tasks by name, if the graph was made from a folder with tasks."""
+        return {entry["name"]: Task(self, entry) for entry in self.manifest.get("tasks", [])}
 
     @overload
     def __getitem__(self, name: str) -> NodeType: ...

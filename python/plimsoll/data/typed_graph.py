@@ -25,7 +25,7 @@ class TypedGraph(TypedColumns):
         codes of multi-categories i64 with "NAME_ptr" i64 [N+1].
         Each edge type has `edge_index` i64 [2, E], sorted by target, and `time` i64 [E] if its edges have times.
 
-        Errors: `UsageError` for a closed data set, or a column that is called "x", "time" or "num_nodes" and is no
+        Errors: `UsageError` for a closed data set, or a column that is called "x", "time" or "num_nodes" and is not a
         number; `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import to_hetero_data

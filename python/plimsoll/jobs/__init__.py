@@ -1,3 +1,2 @@
-"""Runs recipes in this process, runs one rank of a run, and implements the command line's verbs that are written in
-Python.
+"""Runs recipes in this process, runs one rank of a run, and implements the command line's verbs written in Python.
 """

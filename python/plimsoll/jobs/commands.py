@@ -55,26 +55,29 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("plimsoll")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
-    convert = verbs.add_parser("convert", help="convert graphs to files of PyTorch Geometric, and back")
+    convert = verbs.add_parser("convert", help="convert between graph sets and files of PyTorch Geometric")
     convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
     convert.add_argument("--out", required=True, metavar="PATH")
-    convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes to leave out, for which there is no column")
-    convert.add_argument("--trust", action="store_true", help="load files even if they may run code")
-    convert.add_argument("--bus", metavar="NAME", help="the bus to convert, of a description of several buses")
+    convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="leave out this attribute, for which a "
+                                                                                    "graph_set has no column")
+    convert.add_argument("--trust", action="store_true", help="also load files that may run code")
+    convert.add_argument("--bus", metavar="NAME", help="convert this bus, if the description covers several")
     convert.add_argument("--budget", metavar="SIZE")
     convert.set_defaults(work=_convert)
 
     imported = verbs.add_parser("import", help="convert the weights of a KD-GAT checkpoint to a model file")
     imported.add_argument("system", choices=["kdgat"])
     imported.add_argument("checkpoint", metavar="CHECKPOINT", help="a Lightning checkpoint, or a state_dict")
-    imported.add_argument("--out", metavar="FILE", help="default: CHECKPOINT with the ending .safetensors")
-    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows it was trained on, for its vocabulary")
+    imported.add_argument("--out", metavar="FILE", help="write the model to this file; default: CHECKPOINT with the extension "
+                                                        ".safetensors")
+    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows that the model was trained on, for its "
+                                                        "vocabulary")
     imported.set_defaults(work=_import)
 
     exported = verbs.add_parser("export", help="convert a model file to a state_dict or to ONNX")
     exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
     exported.add_argument("--to", required=True, choices=["state_dict", "onnx"])
-    exported.add_argument("--out", metavar="FILE", help="default: MODEL with the ending .pt or .onnx")
+    exported.add_argument("--out", metavar="FILE", help="write to this file; default: MODEL with the extension .pt or .onnx")
     exported.set_defaults(work=_export)
 
     for verb in (convert, imported, exported):
@@ -109,7 +112,7 @@ def _import(options: argparse.Namespace) -> dict[str, object]:
     out = Path(options.out or Path(options.checkpoint).with_suffix(".safetensors"))
     require_other_file(out, options.checkpoint)
     if out.exists() and not options.force:
-        raise Failure(f"{out} exists already; give --force to replace it")
+        raise Failure(f"{out} already exists; give --force to replace it")
     model = import_kdgat(options.checkpoint, out, data=options.data)
     parameters = sum(values.size for name, values in model.weights.items() if "running_" not in name)
     return {"out": str(out), "model": model.kind, "parameters": parameters, "config": model.config,

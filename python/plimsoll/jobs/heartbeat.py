@@ -13,7 +13,7 @@ from plimsoll.errors import UsageError
 
 #: Seconds without a heartbeat after which a rank counts as stalled.
 STALL = "PLIMSOLL_STALL_TIMEOUT_S"
-#: A step is also a stall if it takes this many times the longest step so far, and at least the seconds of `STALL`.
+#: A rank also counts as stalled if a step takes this many times as long as the longest one so far, and at least `STALL` seconds.
 _TIMES_THE_LONGEST = 20.0
 #: Seconds between two heartbeats.
 BEAT_S = 0.5
@@ -31,7 +31,7 @@ def stall_timeout() -> float:
     except ValueError:
         seconds = 0.0
     if not 4 * BEAT_S <= seconds < float("inf"):
-        raise UsageError(f"{STALL}={text!r}: expected seconds, {4 * BEAT_S:g} or more")
+        raise UsageError(f"{STALL}={text!r}: expected a number of seconds, {4 * BEAT_S:g} or more")
     return seconds
 
 
@@ -56,10 +56,9 @@ class Beat:
 
 
 class Heartbeats:
-    """The heartbeats of all ranks, as heard by one rank.
+    """The heartbeats of all ranks, as received by one rank.
 
-    Silence is measured in the time this rank has listened: time during which this rank itself was stopped does not
-    count.
+    Silence is measured only while this rank listens: time during which this rank itself was stopped does not count.
     """
 
     def __init__(self, ranks: int, me: int, timeout: float) -> None:

@@ -15,14 +15,14 @@ class Place:
     local_ranks: int  #: Ranks on this machine.
     address: str
     port: int
-    port_from: str  #: The environment variable that the port comes from.
+    port_from: str  #: The environment variable with the port.
     serves: bool  #: Whether this rank serves the store. Otherwise another rank or the launcher serves it.
     rank_0_serves: bool
     attempt: str
 
 
 def place() -> Place | None:
-    """Returns the place that torchrun or SLURM gave this process; None if it runs alone.
+    """Returns the place that torchrun or SLURM assigned to this process; None if it is the only process.
 
     `src/cli/main.cc:is_a_rank` makes the same decision.
     """

@@ -54,7 +54,8 @@ def _require_gloo() -> None:
     import torch.distributed as dist
 
     if not dist.is_available() or not dist.is_gloo_available():
-        raise UsageError("this torch has no gloo, which ranks talk by; install torch from PyPI, or train in one process")
+        raise UsageError("this torch has no gloo, through which ranks communicate; install torch from PyPI, or train in one "
+                         "process")
 
 
 def _run(arguments: Sequence[str], where: Place) -> NoReturn:
@@ -72,7 +73,7 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
     watch = _torch.RankWatch()
     watch.begin_wait()
     roll = Roll(store, where, watch, timeout, stops_together=arguments[0] == "train")
-    # gloo's own timeout would also end ranks that wait for a long stage of another one; the roll tells the two apart.
+    # gloo's own timeout would also end ranks that wait for a long stage of another rank; the roll distinguishes the two.
     dist.init_process_group("gloo", store=store, rank=where.rank, world_size=where.ranks, timeout=timedelta(days=1))
     dist.barrier()  # The memory gloo allocates here counts as part of the floor.
     watch.end_wait()
@@ -117,10 +118,10 @@ def _launch(ranks: int, arguments: Sequence[str]) -> int:
         elastic_launch(config, sys.executable)("-m", "plimsoll", *arguments)
     except ChildFailedError as error:
         codes = {failure.exitcode for failure in error.failures.values()}
-        # A rank's own error comes before the errors by which the other ranks report its end.
+        # Print a rank's own error before the errors with which the other ranks report its end.
         return next((code for code in (2, 3, 4, 1) if code in codes), INTERRUPTED)
     except SignalException:
-        return INTERRUPTED  # The ranks got the signal too, and have printed where they stopped.
+        return INTERRUPTED  # The ranks also got the signal and have printed where they stopped.
     return 0
 
 

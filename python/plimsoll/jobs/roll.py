@@ -47,10 +47,10 @@ def meet(where: Place) -> Store:
         tcp = TCPStore(where.address, where.port, where.ranks, where.serves, wait, wait_for_workers=False)
     except RuntimeError as error:
         if "EADDRINUSE" in str(error):
-            raise Failure(f"port {where.port} of {where.port_from} is taken; set MASTER_PORT to one that is free") from None
+            raise Failure(f"port {where.port} of {where.port_from} is in use; set MASTER_PORT to a free port") from None
         raise Failure(
-            f"rank {where.rank} does not reach the others at {where.address}:{where.port} within {limit:g} s; MASTER_ADDR and "
-            "MASTER_PORT say where rank 0 is"
+            f"rank {where.rank} did not reach the others at {where.address}:{where.port} within {limit:g} s; set MASTER_ADDR and "
+            "MASTER_PORT to the address of rank 0"
         ) from None
     store = PrefixStore(f"plimsoll/{where.attempt}", tcp)
     store.set(f"beat/{where.rank}", Beat().text())
@@ -59,7 +59,7 @@ def meet(where: Place) -> Store:
         try:
             store.wait([f"here/{rank}"], wait)
         except RuntimeError:
-            raise Failure(f"rank {rank} of {where.ranks} did not come within {limit:g} s ({_COMING})") from None
+            raise Failure(f"rank {rank} of {where.ranks} did not arrive within {limit:g} s ({_COMING})") from None
     return store
 
 
@@ -72,7 +72,7 @@ class Roll:
 
     def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, stops_together: bool) -> None:
         self._store, self._where, self._watch, self._timeout = store, where, watch, timeout
-        self._stops_together = stops_together  # Whether all ranks stop when one was asked to stop.
+        self._stops_together = stops_together  # Whether all ranks stop when one is asked to stop.
         self._heard = Heartbeats(where.ranks, where.rank, timeout)
         self._beats = 0
         self._told_s = 0.0  # The waiting time last reported on stderr.
@@ -87,8 +87,8 @@ class Roll:
             self._store.set(f"left/{self._where.rank}", "0")
 
     def call(self) -> str:
-        """Returns a sentence that names the rank that is gone, after this rank missed another one. All ranks return the
-        same.
+        """Returns a sentence that names the rank that is gone, after this rank noticed that one is missing. All ranks
+        return the same sentence.
         """
         try:
             if self._store.check(["lost"]):
@@ -98,8 +98,8 @@ class Roll:
             return _ended(["rank 0"] if self._where.rank_0_serves else [])
 
     def leave(self, code: int) -> None:
-        """Ends this rank's part after it has reported its error. The rank that serves the store stays until the others
-        know.
+        """Ends this rank's part after it has reported its error. The rank that serves the store stays until the other
+        ranks know of it.
         """
         self._ends.set()
         try:
@@ -139,7 +139,8 @@ class Roll:
         if silent := self._heard.silent():
             silent = [rank for rank in silent if not store.check([f"left/{rank}"])]
             if silent:
-                return self._agree(self._stalled(store, silent, f"has given no sign of life for {self._timeout:g} s ({STALL})"), store)
+                return self._agree(self._stalled(store, silent, f"has sent no heartbeat for {self._timeout:g} s "
+                                                                f"({STALL})"), store)
         if mine.waiting_s < _GRACE_S:
             self._told_s = 0.0
             return ""
@@ -156,14 +157,15 @@ class Roll:
         if self._step_is_stalled(mine.waiting_s):
             in_step = [rank for rank in working if self._heard.latest[rank].in_step]
             if in_step:
-                took = f"has not ended a step for {mine.waiting_s:.0f} s; the longest before took {self._watch.longest_step_s:.1f} s"
+                took = f"has not finished a step for {mine.waiting_s:.0f} s; the longest step before took {self._watch.longest_step_s:.1f} s"
                 return self._agree(self._stalled(store, in_step, took), store)
             if not working:
                 return self._agree(_text(f"all ranks have waited for each other for {mine.waiting_s:.0f} s"), store)
         if working and mine.waiting_s - self._told_s >= self._timeout and self._heard.is_first_to_wait():
             self._told_s = mine.waiting_s
             who = ", ".join(self._describe(store, rank) for rank in working)
-            print(f"plimsoll: waiting for {who} for {mine.waiting_s:.0f} s; it is alive and at work", file=sys.stderr, flush=True)
+            print(f"plimsoll: has waited for {who} for {mine.waiting_s:.0f} s; it is alive and "
+                  "working", file=sys.stderr, flush=True)
         return ""
 
     def _look(self) -> None:
@@ -179,10 +181,10 @@ class Roll:
             stopping = stopping + seconds if self._watch.stopping else 0.0
             time_to_stop = self._heard.time_to_stop(self._watch.longest_step_s, store_answers=unanswered < ALIVE_S)
             if self._stops_together and min(waiting, stopping) >= time_to_stop:
-                self._end(_text(f"rank {self._where.rank} was asked to stop, and the ranks that it waits for do not answer"), 0)
+                self._end(_text(f"rank {self._where.rank} was asked to stop, but the ranks that it waits for do not answer"), 0)
             if min(waiting, unanswered) >= self._timeout and (self._where.rank_0_serves or self._step_is_stalled(waiting)):
-                who = "rank 0" if self._where.rank_0_serves else "the launcher, which the ranks talk through,"
-                self._end(_text(f"{who} has given no sign of life for {self._timeout:g} s ({STALL})"), 0)
+                who = "rank 0" if self._where.rank_0_serves else "the launcher, through which the ranks communicate,"
+                self._end(_text(f"{who} has sent no heartbeat for {self._timeout:g} s ({STALL})"), 0)
 
     def _step_is_stalled(self, waiting_s: float) -> bool:
         return self._watch.in_step and self._heard.is_too_long(waiting_s, self._watch.longest_step_s)
@@ -252,7 +254,7 @@ def _seconds_to_come() -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"{_COMING}={text!r}: expected seconds") from None
+        raise UsageError(f"{_COMING}={text!r}: expected a number of seconds") from None
 
 
 def _processes() -> str:

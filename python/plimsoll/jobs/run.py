@@ -43,7 +43,7 @@ class Evaluation:
     """The evaluation of a run. `print` shows its table."""
 
     splits: tuple[dict[str, Any], ...]  #: The splits as in `evaluate --json` (docs/command-line.md).
-    findings: dict[str, Any]  #: The whole evaluation, `splits` included.
+    findings: dict[str, Any]  #: The whole evaluation, including `splits`.
     table: str  #: The table as text.
 
     def __str__(self) -> str:
@@ -76,11 +76,11 @@ def train(
     - `overrides`: values for recipe keys such as "training.max_epochs".
     - `seeds`: number of seeds, 1 to 1000.
     - `stages`: run only these stages, using what earlier runs left in `run`.
-    - `teacher`: model file that replaces a trained teacher.
+    - `teacher`: a model file to use as the teacher instead of training one.
     - `resume`: continue from the last checkpoint. A run that was rounded differently, by another level of kernels or
       another version of torch or Plimsoll, is refused unless `allow_other_rounding` is true.
     - `force`: replace an existing run. Not together with `resume`.
-    - `budget`: for the whole process while it trains, as in `plimsoll.budget`.
+    - `budget`: limits the whole process while it trains, as in `plimsoll.budget`.
     - `threads`: as in `plimsoll.ingest`. torch uses one intra-op thread during the call.
     - `progress`: called with the done and total work of a stage. An exception it raises, or Ctrl-C, ends the run with
       a checkpoint.
@@ -100,7 +100,7 @@ def train(
     if teacher is not None:
         request.teacher = Path(teacher)
     if resume and force:
-        raise UsageError("resume and force: expected one of them")
+        raise UsageError("resume and force: expected only one of them")
     request.resume, request.force = bool(resume), bool(force)
     request.allow_other_rounding = bool(allow_other_rounding)
     group = group_name()
@@ -128,7 +128,7 @@ def _recipe_request(recipe: PathLike | Mapping[str, Any], overrides: Mapping[str
 
 
 def _report(run: PathLike, done: dict[str, Any]) -> TrainReport:
-    """Returns the report of a run from the JSON that `_torch.train` gave."""
+    """Returns the report of a run from the JSON that `_torch.train` returned."""
     return TrainReport(
         run=Path(run),
         model=Path(run) / done["model"] if done["model"] else Path(),
@@ -160,7 +160,7 @@ def evaluate(
     - `split`: evaluate only this split.
     - `scores`: write the score of every window to this file.
     - `attention`: write the IDs, edges and attention weights of a GAT to this folder (docs/formats/attention.md).
-    - `calibrate`: compare each recording with its own first N benign windows.
+    - `calibrate`: number of first benign windows of each recording to calibrate on.
     - `budget`, `threads`, `progress`: as in `train`.
 
     Processes of an initialised torch.distributed share the work, as in `train`. A `RuntimeWarning` names files that
@@ -204,7 +204,7 @@ def predict(
     Writes the predictions to `out` and opens it (docs/formats/predictions.md).
 
     - `run`, `data`: folder of the run and path of the data set.
-    - `nodes`: a file with the nodes of a giant graph to predict, one name or ID a line; None for all.
+    - `nodes`: a file with the nodes of a giant graph to predict, one name or ID per line; None for all.
     - `embeddings`: also write the inputs of the model's last layer.
     - `csv`: also write a CSV table.
     - `force`: replace an existing output.

@@ -17,7 +17,7 @@ FIELDS = ("x", "edge_index", "edge_attr", "y", "pos", "num_nodes", "node_y")
 
 
 class Collator:
-    """Makes batches of any graphs of a selection, on the caller's thread."""
+    """Makes batches of any graphs of a selection, in the caller's thread."""
 
     def __init__(self, dataset: Graphs, follow: Collection[str] = (), left_out: Collection[str] = ()) -> None:
         self._follow, self._left_out = follow, left_out
@@ -33,8 +33,8 @@ class Collator:
 
 
 def to_batch(tensors: dict[str, torch.Tensor], has_x: bool, follow: Collection[str], left_out: Collection[str]) -> Batch:
-    """Returns what `Batch.from_data_list` makes of the same graphs: the same keys in the same order, and the data to
-    split it again.
+    """Returns the batch that `Batch.from_data_list` makes of the same graphs, with the same keys in the same order and
+    the data to split it again.
     """
     ptr, edge_ptr = tensors["ptr"], tensors["edge_ptr"]
     graphs = len(ptr) - 1

@@ -59,7 +59,7 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
         seed: int | None = None,
     ) -> None:
         if not is_data(data):
-            remedy = "; give graph.to_pyg(), as its files have the neighbours of one direction" if isinstance(data, Graph) else ""
+            remedy = "; give graph.to_pyg(), because its files have the neighbours in only one direction" if isinstance(data, Graph) else ""
             raise UsageError(f"data: is {type(data).__name__}, expected a torch_geometric.data.Data{remedy}")
         if time_attr is not None or disjoint or not directed or str(getattr(subgraph_type, "value", subgraph_type)) != "directional":
             raise UsageError(
@@ -84,14 +84,16 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> NoReturn:
         """Raises `UsageError`, because samples around edges are not supported yet."""
-        raise UsageError("samples around edges in both directions are not there yet; plimsoll.LinkNeighborLoader follows one direction")
+        raise UsageError("samples around edges in both directions are not supported yet; plimsoll.LinkNeighborLoader follows "
+                         "one direction")
 
     def _sample(self, seeds: Tensor, times: Tensor | None = None) -> SamplerOutput:
         seeds = seeds.to(torch.int64)
         if times is not None:
-            raise UsageError("times of seeds: are not there yet; leave them out")
+            raise UsageError("times of seeds are not supported yet; leave them out")
         if len(seeds.unique()) < len(seeds):
-            raise UsageError("a seed comes twice in a batch; expected seeds that differ, as plimsoll.NeighborLoader has them twice")
+            raise UsageError("a seed occurs twice in a batch; expected distinct seeds; plimsoll.NeighborLoader supports "
+                             "repeated ones")
         nodes, edges = seeds, torch.empty(3, 0, dtype=torch.int64)  # sources, targets and positions in edge_index
         node_counts, edge_counts, first = [len(seeds)], [], 0
         for samplers in self._hops:

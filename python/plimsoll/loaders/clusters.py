@@ -48,7 +48,7 @@ class ClusterData:
     - `budget`: for partitioning, as in `plimsoll.ingest.graph`. The ledger counts `parts` under `columns`.
 
     For a `Data` it also has the attributes of PyTorch Geometric's class (`partition`, `clusters[i]`). Parts are the
-    same on every machine (figures: bench/results/clusters.md).
+    same on every machine (measurements: bench/results/clusters.md).
 
     Errors: `UsageError` for arguments, and graphs too large for METIS; `InputError` for a damaged graph;
     `BudgetExceeded`; `Failure` if METIS fails.
@@ -93,9 +93,10 @@ class ClusterData:
     def __getitem__(self, i: int) -> Data:
         """Returns part `i` as a `torch_geometric.data.Data`: its nodes in ascending order, and the edges between them.
 
-        For a `Graph` it has the fields of a batch of `ClusterLoader`. With `keep_inter_cluster_edges`, the sources of
-        edges from other parts follow the nodes of the part, which are the first `batch_size`. For a `Data` it is that
-        of PyTorch Geometric. Errors: `IndexError`; `MissingPackage` without torch or PyTorch Geometric.
+        For a `Graph`, it has the fields of a batch of `ClusterLoader`. With `keep_inter_cluster_edges`, the nodes of
+        the part, which are the first `batch_size`, are followed by the sources of edges from other parts. For a `Data`,
+        the result is that of PyTorch Geometric. Errors: `IndexError`; `MissingPackage` without torch or PyTorch
+        Geometric.
         """
         number = operator.index(i)
         if not 0 <= number < self.num_parts:
@@ -126,8 +127,8 @@ class ClusterLoader(NeighborLoader):
     `for batch in loader` is one epoch (Chiang et al., "Cluster-GCN", KDD 2019). A batch is a
     `torch_geometric.data.Data` with the fields of `torch_geometric.loader.ClusterLoader`: `x` f32 [N, F],
     `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] if the graph has them; and
-    `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of the graph, and `input_id` i64 [B], the parts. Nodes come
-    part by part, ascending in each. An edge leads from a neighbour to the node in whose row of `indices` it is.
+    `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of the graph, and `input_id` i64 [B], the parts. Nodes are
+    ordered by part, ascending within each. An edge leads from a neighbour to the node in whose row of `indices` it is.
 
     - `cluster_data`: a `ClusterData`.
     - `batch_size`: parts per batch.
@@ -224,7 +225,7 @@ def _given(parts: ArrayLike, nodes: int, num_parts: int) -> NDArray[np.int32]:
     given: NDArray[Any] = np.asarray(parts)
     if given.shape != (nodes,) or given.dtype.kind not in "iu":
         raise UsageError(
-            f"parts: is {given.dtype} of shape {given.shape}, expected whole numbers of shape [{nodes}], one a node"
+            f"parts: is {given.dtype} of shape {given.shape}, expected whole numbers of shape [{nodes}], one per node"
         )
     if nodes and not 0 <= int(given.min()) <= int(given.max()) < num_parts:
         raise UsageError(f"parts: found {given.min()} to {given.max()}, expected 0 to {num_parts - 1}")

@@ -25,9 +25,10 @@ def edges_of_stores(stores: Any, weight_attr: str | None) -> Graph:
     kinds = graph_store.get_all_edge_attrs()
     if len(kinds) != 1 or kinds[0].edge_type is not None:
         found = [kind.edge_type for kind in kinds]
-        raise UsageError(f"data: stores have edges of the types {found}, expected one, None; types of nodes and edges are not there yet")
+        raise UsageError(f"data: stores have edges of the types {found}, expected one, None; types of nodes and edges are not "
+                         "supported yet")
     if weight_attr is not None:
-        raise UsageError(f"weight_attr={weight_attr!r}: stores have no weights of edges; give a Data, or a plimsoll.Graph")
+        raise UsageError(f"weight_attr={weight_attr!r}: stores have no edge weights; give a Data, or a plimsoll.Graph")
     rows, columns, _ = graph_store.coo()
     ends = [int(end.max()) + 1 for end in (rows, columns) if len(end)]
     nodes = max([0, *ends, *(count for count in kinds[0].size or () if count is not None)])

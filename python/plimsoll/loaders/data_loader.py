@@ -29,23 +29,23 @@ class DataLoader(EpochLoader["Batch"]):
 
     A batch equals that of `torch_geometric.loader.DataLoader` for the same graphs, a `torch_geometric.data.Batch`:
     `x` f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `pos` f32 [N, 3] and `node_y` i64
-    [N] if the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++
-    makes them, ahead of time on a thread of its own; there are no worker processes.
+    [N] if the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes
+    them ahead of time in a separate thread; there are no worker processes.
 
     - `dataset`: a `GraphSet`, `Graphs` selected from one (`graphs[graphs.splits["train"].slice]`), or torch's
       `Subset` or `ConcatDataset` of these. Any other sequence, such as a list of `Data` or a data set of PyTorch
-      Geometric, is accepted too: its items are fetched on the caller's thread or by `num_workers` processes, put
+      Geometric, is also accepted: its items are fetched in the caller's thread or by `num_workers` processes, put
       together by PyTorch Geometric, and not counted by the ledger; `max_bytes` is then not available.
     - `batch_size`: maximum graphs per batch. None: as many as the other limits allow.
     - `shuffle`: shuffle each epoch. The order depends only on `(seed, epoch)`, not on torch's generator.
     - `sampler`, `batch_sampler`: samplers of torch or PyTorch Geometric, or lists, for a list or data set of `Data`.
-      They give the numbers of graphs in order, as `ImbalancedSampler` does, or of whole batches, as
+      They return the numbers of graphs in order, as `ImbalancedSampler` does, or of whole batches, as
       `DynamicBatchSampler` does. They draw from torch's generator, seeded from `(seed, epoch)`, so an epoch can be
       repeated. For a `GraphSet` use `graphs[numbers]`.
     - `follow_batch`, `exclude_keys`: as in PyTorch Geometric.
-    - `max_nodes`, `max_edges`, `max_bytes`: a batch closes before it would exceed one of them. `max_bytes`, a number
-      or text such as "16MiB", counts the bytes of all tensors, including `ptr`, `batch` and the offsets of each
-      graph's edges. A graph that exceeds a limit by itself is a `UsageError`, or is left out with `skip_too_big`.
+    - `max_nodes`, `max_edges`, `max_bytes`: a batch ends before it would exceed one of them. `max_bytes`, a number or
+      text such as "16MiB", counts the bytes of all tensors, including `ptr`, `batch` and the offsets of each graph's
+      edges. A graph that exceeds a limit by itself is a `UsageError`, or is left out with `skip_too_big`.
     - `min_steps_per_epoch`: minimum number of batches per epoch. It limits `batch_size` to m / min_steps_per_epoch,
       rounded down, for an epoch of m graphs per rank. Too few graphs are a `UsageError`.
     - `drop_last`: leave out the last batch if it has fewer than `batch_size` graphs.
@@ -64,16 +64,16 @@ class DataLoader(EpochLoader["Batch"]):
       Graphs of a `GraphSet` need no processes.
 
     Memory: the ledger counts the tensors of batches under the tag `blocks` until they are freed, including batches
-    made ahead. A refusal stops making batches ahead until the next batch is delivered. If a requested batch is
-    refused, `BudgetExceeded` is raised at once; its text gives the bytes held by delivered batches, which is
+    made ahead. After a refusal, no batches are made ahead until the next batch is delivered. If a requested batch is
+    refused, `BudgetExceeded` is raised at once; its text has the bytes held by delivered batches, which is
     `live_bytes`. The next `next` makes the same batch again, also if the caller's own code was refused memory. After
-    any other error of that code it continues with the batch after it, as in torch.
+    any other error in that code, it continues with the following batch, as in torch.
 
     Epochs: each `iter(loader)` is an epoch, numbered 0, 1, ... in the order in which their first batches are
     requested; `set_epoch` sets the number of the next one. Epochs of one loader that run at the same time are
-    independent, and `state_dict` describes the one started last. An epoch may be used by one thread at a time. A
-    loader can be pickled: the copy opens the data set by its path and starts with the coming epoch. A child of
-    `fork()` continues with a thread of its own.
+    independent, and `state_dict` describes the one started last. An epoch may be used by one thread at a time. A loader
+    can be pickled: the copy opens the data set by its path and starts with the coming epoch. A child of `fork()`
+    continues with its own thread.
 
     Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the graph is
     reached; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
@@ -193,12 +193,12 @@ def _require_sequence(dataset: Any, as_numpy: bool, max_bytes: int | str | None)
     if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
         raise UsageError(
             f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
-            "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
+            "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet from any iterable"
         )
     if as_numpy:
-        raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
+        raise UsageError("as_numpy works only with graphs of a plimsoll.GraphSet")
     if max_bytes is not None:
-        raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
+        raise UsageError("max_bytes works only with graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
 
 
 def _limit(name: str, value: int | None) -> int | None:

@@ -16,13 +16,14 @@ def require_sampler(name: str, sampler: Any, others: dict[str, bool]) -> None:
     if not isinstance(sampler, Iterable) or isinstance(sampler, str | bytes):
         raise UsageError(f"{name}={sampler!r}: expected a sampler of torch or PyTorch Geometric, or a list of numbers")
     if type(sampler).__name__ == "DistributedSampler":
-        raise UsageError(f"{name}: is a DistributedSampler; leave it out, as ranks share every epoch already (rank, num_replicas)")
+        raise UsageError(f"{name}: is a DistributedSampler; leave it out, because ranks already share every epoch (rank, "
+                         "num_replicas)")
     if given := [other for other, value in others.items() if value]:
-        raise UsageError(f"{name}: gives the order and cannot be combined with {' and '.join(given)}; leave one of them out")
+        raise UsageError(f"{name}: determines the order and cannot be combined with {' and '.join(given)}; leave one of them out")
 
 
 class DrawnOrder:
-    """The numbers below `count` that `sampler` gives, or lists of these.
+    """The numbers below `count` that `sampler` returns, or lists of these.
 
     While the sampler draws, torch's generator is seeded from (seed, epoch), so that an epoch can be repeated. A
     sampler with its own generator continues with that.
@@ -53,5 +54,5 @@ class DrawnOrder:
     def _checked(self, name: str, given: list[Any]) -> NDArray[np.int64]:
         for number in given:
             if isinstance(number, bool) or not hasattr(number, "__index__") or not 0 <= int(number) < self._count:
-                raise UsageError(f"{name}: gave {number!r}; expected whole numbers from 0 to {self._count - 1}")
+                raise UsageError(f"{name}: returned {number!r}; expected whole numbers from 0 to {self._count - 1}")
         return np.array([int(number) for number in given], np.int64)

@@ -1,4 +1,4 @@
-"""Batches limited by nodes and edges, for any loader that takes a `batch_sampler`."""
+"""Batches limited by nodes and edges, for any loader that accepts a `batch_sampler`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DynamicBatchSampler(torch.utils.data.Sampler[list[int]]):  # type: ignore[
         sampler = plimsoll.DynamicBatchSampler(dataset, max_nodes=10_000, max_edges=50_000, shuffle=True)
         loader = torch_geometric.loader.DataLoader(dataset, batch_sampler=sampler)
 
-    A batch closes before it would exceed a limit.
+    A batch ends before it would exceed a limit.
 
     - `dataset`: a list or data set of `Data`, or graphs of a `GraphSet`. The constructor reads their counts once.
     - `max_num`, `mode`: PyTorch Geometric's single limit: `max_nodes` for the mode "node", `max_edges` for "edge".
@@ -51,7 +51,7 @@ class DynamicBatchSampler(torch.utils.data.Sampler[list[int]]):  # type: ignore[
         mode = one_of("mode", mode, ("node", "edge"))
         if max_num is not None:
             if (max_nodes if mode == "node" else max_edges) is not None:
-                raise UsageError(f"max_num={max_num} and max_{mode}s: are the same limit; leave max_num out")
+                raise UsageError(f"max_num={max_num} and max_{mode}s set the same limit; leave max_num out")
             max_nodes, max_edges = (max_num, max_edges) if mode == "node" else (max_nodes, max_num)
         if max_nodes is None and max_edges is None:
             raise UsageError("expected max_nodes, max_edges or both; found neither")
@@ -73,8 +73,9 @@ class DynamicBatchSampler(torch.utils.data.Sampler[list[int]]):  # type: ignore[
             return len(self._cut(self._limits.items))
         if self.num_steps is None:
             raise _NoLength(
-                "the length of 'DynamicBatchSampler' is undefined with shuffle=True, as it depends on the order; give num_steps, or "
-                "plimsoll.DataLoader(dataset, max_nodes=..., max_edges=..., shuffle=True), which knows its length"
+                "the length of 'DynamicBatchSampler' is undefined with shuffle=True, because it depends on the order; give "
+                "num_steps, or "
+                "plimsoll.DataLoader(dataset, max_nodes=..., max_edges=..., shuffle=True), which has a length"
             )
         return self.num_steps
 

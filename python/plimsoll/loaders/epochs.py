@@ -167,15 +167,15 @@ class EpochLoader(Iterable[Batch_co]):
             options, data = state["options"], state["data"]
             given = dict(options)
         except (KeyError, TypeError, ValueError):
-            raise UsageError(f"load_state_dict: expected what {type(self).__name__}.state_dict() gave") from None
+            raise UsageError(f"load_state_dict: expected the result of {type(self).__name__}.state_dict()") from None
         for name, value in self._options.items():
             if given.get(name) != value:
                 raise UsageError(
-                    f"load_state_dict: the state is of a loader with {name}={given.get(name)!r}, and this one has "
-                    f"{value!r}; give both the same"
+                    f"load_state_dict: the state is from a loader with {name}={given.get(name)!r}, but this one has "
+                    f"{value!r}; give both the same value"
                 )
         if data != self._identity():
-            raise UsageError("load_state_dict: the state is of other data; open the data set that it was taken of")
+            raise UsageError("load_state_dict: the state is from other data; open the data set from which it was taken")
         self.set_epoch(epoch)
         self._coming = Position(epoch, whole("position", position, 0), ranks)
 
@@ -183,7 +183,7 @@ class EpochLoader(Iterable[Batch_co]):
         return {**self.__dict__, "_native": None, "_running": None, "_steps": None}
 
     def _batches(self) -> Native:
-        # A child of fork() makes its own, because a thread that the child does not have may hold a lock of the parent's.
+        # A child of fork() makes its own, because a thread that the child does not have may hold one of the parent's locks.
         if self._native is None or self._native[0] != os.getpid() or self._closed():
             self._native = os.getpid(), self._make()
         return self._native[1]
@@ -242,10 +242,10 @@ class Epoch(Iterator[Batch_co]):
         self._share = loader._share()
         epoch, first, ranks = loader._coming
         if ranks not in (None, self._share[1]):
-            raise UsageError(f"load_state_dict: the state is of {ranks} ranks, and there are {self._share[1]}")
+            raise UsageError(f"load_state_dict: the state is from {ranks} ranks, but there are {self._share[1]}")
         steps = self._open(epoch, first)
         if first > steps:
-            raise UsageError(f"load_state_dict: the state is after batch {first}, and the epoch has {steps}")
+            raise UsageError(f"load_state_dict: the state is after batch {first}, but the epoch has only {steps} batches")
         loader._coming = Position(epoch + 1, 0)
         loader._running = self._progress = Progress(epoch, first, steps, self._share[1])
         return self._progress

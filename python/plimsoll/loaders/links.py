@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from plimsoll import _torch  # noqa: F401  Imported first: if torch is missing, its error says how to install it.
 
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.loader import LinkLoader
@@ -22,6 +21,8 @@ from plimsoll.data.sampling import subgraph_of
 from plimsoll.data.stores import add_edge_columns
 from plimsoll.errors import UsageError
 from plimsoll.loaders.neighbours import graph_of
+from plimsoll.loaders.typed_links import LinkSampling, typed_source
+from plimsoll.loaders.typed_neighbours import has_types
 
 
 class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
@@ -32,35 +33,37 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     and `edge_label_index` i64 [2, B], `edge_label` [B] and `input_id`, or `src_index`, `dst_pos_index` and
     `dst_neg_index` for triplets.
 
-    - `data`: a `Graph`, its `stores()`, or a `Data`, as in `plimsoll.NeighborLoader`.
+    - `data`: a `Graph`, its `stores()`, or a `Data`, as in `plimsoll.NeighborLoader`; a `HeteroData`, or a `TypedGraph`, which is
+      read into memory.
     - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: as in
-      `plimsoll.NeighborLoader`.
+      `plimsoll.NeighborLoader`; for a graph with types as in `plimsoll.TypedNeighborLoader`, with `time_attr` and
+      `temporal_strategy`.
+    - `edge_label_time`: i64 [n], with `time_attr` the time of each edge to predict: samples have nothing later.
     - `edge_label_index`: i64 [2, n], sources and targets; the name of a split in `Graph.edge_splits`; or None for all
-      edges.
+      edges. In a graph with types, an edge type, or a pair of it and i64 [2, n].
     - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and all other arguments: as in PyTorch
       Geometric's loader. torch provides order, negative edges and worker processes.
     - `seed`: as in `Graph.sampler`.
     - `exclude_targets`: do not sample the edges that a batch predicts, nor their reverses, as
       `sampling.exclude_targets` in a recipe. PyTorch Geometric's loader samples them.
 
-    Errors: `UsageError`, also for several types of nodes and for times, which are not supported yet; those of
-    `NeighborLoader`.
+    Errors: those of `NeighborLoader`.
     """
 
     def __init__(
         self,
         data: Any,
-        num_neighbors: Iterable[int],
-        edge_label_index: ArrayLike | Tensor | str | None = None,
+        num_neighbors: Any,
+        edge_label_index: Any = None,
         edge_label: Tensor | None = None,
-        edge_label_time: None = None,
+        edge_label_time: Tensor | None = None,
         replace: bool = False,
         subgraph_type: str = "directional",
         disjoint: bool = False,
         temporal_strategy: str = "uniform",
         neg_sampling: Any = None,
         neg_sampling_ratio: float | None = None,
-        time_attr: None = None,
+        time_attr: str | None = None,
         weight_attr: str | None = None,
         transform: Callable[[Data], Data] | None = None,
         *,
@@ -70,9 +73,20 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         directed: bool = True,
         **options: Any,
     ) -> None:
-        if edge_label_time is not None or time_attr is not None:
-            raise UsageError("edge_label_time, time_attr: times are not there yet; PyTorch Geometric's loader has them")
         subgraph_type = subgraph_of(subgraph_type, directed)
+        options = {"edge_label": edge_label, "neg_sampling": neg_sampling, "neg_sampling_ratio": neg_sampling_ratio, **options}
+        if has_types(data) or (is_data(data) and time_attr is not None):
+            given = LinkSampling(
+                num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr, seed, exclude_targets
+            )
+            typed, typed_sampler = typed_source(data, given, edge_label_time is not None)
+            self._of_graph, self._then = False, transform
+            super().__init__(
+                typed, typed_sampler, edge_label_index, edge_label_time=edge_label_time, transform=self._transform, **options
+            )
+            return
+        if edge_label_time is not None or time_attr is not None:
+            raise UsageError("edge_label_time, time_attr: this data has no times; a graph with types, a HeteroData or a Data may have some")
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
         sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed, exclude_targets)
@@ -81,9 +95,6 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
             self._graph.stores() if source is None else source,
             sampler,
             pairs if is_data(source) else (None, pairs),
-            edge_label,
-            neg_sampling=neg_sampling,
-            neg_sampling_ratio=neg_sampling_ratio,
             transform=self._transform,
             **options,
         )
@@ -117,11 +128,13 @@ def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
             )
         return found.long()
     if source is not None:
-        raise UsageError(f"edge_label_index={given!r}: a Data has no splits of edges by name; give pairs [2, n], or None for all edges")
+        raise UsageError(f"edge_label_index={given!r}: a Data has no named splits of edges; give pairs [2, n], or None for all "
+                         "edges")
     splits = graph.edge_splits
     if not splits:
         raise UsageError(
-            f"edge_label_index={given!r}: {graph.path} has no edges to predict; plimsoll.split_edges makes some, or give pairs"
+            f"edge_label_index={given!r}: {graph.path} has no edges to predict; make some with plimsoll.split_edges, or give "
+            "pairs"
         )
     named = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
     return named if graph.direction == "in" else named.flip(0)

@@ -21,7 +21,8 @@ _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_f
 class ListStream:
     """The remaining batches of an epoch, from number `coming` on.
 
-    If memory is refused, the same batch comes next. After any other error the one after it comes, as in torch.
+    If memory is refused, the same batch is returned next. After any other error, the following one is returned, as in
+    torch.
     """
 
     def __init__(self, load: Callable[[list[list[int]]], Iterable[Any]], batches: list[list[int]], first: int) -> None:
@@ -45,8 +46,8 @@ class ListStream:
 class ListBatches:
     """The counterpart of `_core.Batches` for any sequence. Not counted by the ledger.
 
-    `options` may have max_nodes and max_edges, limits per batch. `collate` puts items together, in worker processes
-    if `processes` has some. `sampler` gives the order of the items, `batch_sampler` the numbers of whole batches.
+    `options` may have max_nodes and max_edges, limits per batch. `collate` puts items together, in worker processes if
+    `processes` asks for some. `sampler` determines the order of the items, `batch_sampler` the items of whole batches.
     """
 
     def __init__(
@@ -112,7 +113,8 @@ class ListBatches:
         size = options["batch_size"] or len(items) or 1
         if min_steps := options.get("min_steps_per_epoch", 0):
             if each < min_steps:
-                raise UsageError(f"min_steps_per_epoch={min_steps}: an epoch has {each} graphs a rank; expected as many at least")
+                raise UsageError(f"min_steps_per_epoch={min_steps}: an epoch has {each} graphs per rank; expected at least as "
+                                 "many graphs as steps")
             size = min(size, each // min_steps)
         if self._limits is None:
             return self._cut(items[rank::ranks], size)

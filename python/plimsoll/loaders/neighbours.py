@@ -20,6 +20,7 @@ from plimsoll.loaders.custom_stores import are_stores, edges_of_stores, filtered
 from plimsoll.loaders.drawn_order import require_sampler
 from plimsoll.loaders.epochs import EpochLoader
 from plimsoll.loaders.seed_batches import SeedBatches
+from plimsoll.loaders.typed_neighbours import TypedNeighborLoader, has_types
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,18 +39,18 @@ class NeighborLoader(EpochLoader["Data"]):
     `graph.to_pyg()`; with `disjoint`, `batch` i64 [N], the seed to whose subgraph a node belongs; `num_sampled_nodes`
     and `num_sampled_edges`, lists of the numbers added by each hop; `input_id` i64 [B], the positions of the seeds in
     `input_nodes`; and `batch_size`, B. Seeds are the first B nodes. Tensors are copies, may be written to and stay
-    valid. C++ makes them, ahead of time on a thread of its own.
+    valid. C++ makes them ahead of time in a separate thread.
 
     An edge of a batch leads from a neighbour to the node in whose row of `indices` it is. With `direction` "out" the
     neighbours are the targets of a node's edges, and PyTorch Geometric's loader would follow edges the other way.
 
-    - `data`: a `Graph`, its `stores()`, a `torch_geometric.data.Data`, or a `FeatureStore` and a `GraphStore` of your
-      own. For a `Data`, batches have all its attributes, as in PyTorch Geometric's loader, and `e_id` are columns of
-      its `edge_index`. A copy of its edges, 12 bytes each, is in a temporary folder (`TMPDIR`) while the loader
-      exists; a copy of the loader, also a pickled one, has its own `Data` and folder.
+    - `data`: a `Graph`, its `stores()`, a `torch_geometric.data.Data`, or your own `FeatureStore` and `GraphStore`. For
+      a `Data`, batches have all its attributes, as in PyTorch Geometric's loader, and `e_id` are columns of its
+      `edge_index`. A copy of its edges, 12 bytes each, is in a temporary folder (`TMPDIR`) while the loader exists; a
+      copy of the loader, also a pickled one, has its own `Data` and folder.
     - `num_neighbors`: maximum number of neighbours per node, by hop; -1 for all.
     - `input_nodes`: the seeds, as whole numbers, a mask over all nodes, the name of a split, or None for all nodes.
-      With a mask `input_id` is the node, as in PyTorch Geometric. A seed that repeats in a batch becomes several
+      With a mask, `input_id` is the node, as in PyTorch Geometric. A seed that repeats in a batch becomes several
       nodes, each with its own edges.
     - `sampler`: a sampler of torch or PyTorch Geometric, such as `ImbalancedSampler`, or a list: the order of
       `input_nodes`, by number. It draws as in `plimsoll.DataLoader`.
@@ -67,7 +68,7 @@ class NeighborLoader(EpochLoader["Data"]):
       for samples, are added. None: rows come from the mapped file, and the page cache keeps them. Not with `sampler`.
     - `horizon`: with `cache_bytes`, maximum number of batches sampled ahead. None: as many as fit in memory.
     - `num_workers`, `filter_per_worker` and other arguments for how PyTorch Geometric's loader makes batches are
-      accepted and not needed.
+      accepted but not needed.
 
     `loader(numbers)` is the batch of the `input_nodes` with these numbers; without numbers it has no nodes.
 
@@ -78,7 +79,16 @@ class NeighborLoader(EpochLoader["Data"]):
 
     Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the batch is
     reached; `BudgetExceeded`; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
+
+    For a graph with types, a `TypedGraph` or `HeteroData`, and for times (`time_attr`) the result is a
+    `TypedNeighborLoader`, which has the arguments for them.
     """
+
+    def __new__(cls, data: Any = None, *arguments: Any, **options: Any) -> Any:
+        """Makes a `TypedNeighborLoader` instead, if `data` has types or there are times."""
+        if has_types(data) or (is_data(data) and options.get("time_attr") is not None):
+            return TypedNeighborLoader(data, *arguments, **options)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -115,7 +125,8 @@ class NeighborLoader(EpochLoader["Data"]):
         self._source, self.data = graph_of(data, weight_attr)
         if self._source is not None:
             if cache_bytes is not None:
-                raise UsageError("cache_bytes: features of a Data are in memory already; plimsoll.from_pyg(data, path) makes a Graph")
+                raise UsageError("cache_bytes: features of a Data are already in memory; make a Graph with "
+                                 "plimsoll.from_pyg(data, path)")
             weight_attr = None if weight_attr is None else "edge_weight"
         graph = self.data
         self._edge_id = graph.edge_id
@@ -134,11 +145,11 @@ class NeighborLoader(EpochLoader["Data"]):
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
         if as_numpy and (self._source is not None or graph.edge_id is not None):
-            raise UsageError("as_numpy: only of a plimsoll.Graph whose edges have their own order, without edge_id")
+            raise UsageError("as_numpy works only with a plimsoll.Graph without edge_id")
         self._numpy = bool(as_numpy)
 
     def row_counters(self) -> dict[str, Any]:
-        """Returns what the cache has done: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`
+        """Returns the counters of the cache: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`
         (docs/reading.md).
 
         All are 0 without a cache.
@@ -268,8 +279,7 @@ def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Gr
     if are_stores(data):
         return data, edges_of_stores(data, weight_attr)
     kind = "tuple of stores" if isinstance(data, tuple) else type(data).__name__
-    types = "; types of nodes and edges are not there yet" if "Hetero" in kind else ""
-    raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data{types}")
+    raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data of one node type")
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
@@ -279,7 +289,7 @@ def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
     if isinstance(given, str):
         if not graph.splits:
             raise UsageError(
-                f"input_nodes={given!r}: {graph.path} has no splits; give numbers of nodes, a mask over all nodes, or None for all"
+                f"input_nodes={given!r}: {graph.path} has no splits; give node numbers, a mask over all nodes, or None for all"
             )
         return np.array(graph.splits[one_of("input_nodes", given, tuple(graph.splits))]), False
     nodes = np.asarray(given)

@@ -39,7 +39,7 @@ def walks(
     - `starts`: whole numbers [n], the first nodes; None for every node once.
     - `length`: steps per walk.
     - `walks_per_node`: walks per start. Walks from one start are consecutive rows.
-    - `p`, `q`: those of node2vec.
+    - `p`, `q`: the return and in-out parameters of node2vec.
     - `seed`, `epoch`: a walk depends only on these, its start and its number. In epoch 0 it equals that of `plimsoll
       walks`, which can write more walks than fit in memory.
 
@@ -58,12 +58,12 @@ def walks(
 
 
 class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
-    """Yields batches of positive and negative walks, as `torch_geometric.nn.Node2Vec.loss` takes them.
+    """Yields batches of positive and negative walks, in the form that `torch_geometric.nn.Node2Vec.loss` expects.
 
     Options are those of `Node2Vec`. A walk has `walk_length` nodes, and each window of `context_size` nodes is a row,
     i64 [rows, context_size]. In a negative walk all nodes except the start are drawn uniformly. Each node is a start
     once per epoch. Batches depend only on `seed`, epoch and ranks. `set_epoch`, `state_dict` and `load_state_dict`
-    are those of `plimsoll.NeighborLoader`. An epoch takes 8 bytes per node for its order.
+    are those of `plimsoll.NeighborLoader`. An epoch needs 8 bytes per node for its order.
 
     Errors: `UsageError` for options; those of `plimsoll.walks`.
     """
@@ -177,7 +177,7 @@ class _WalkBatches:
 
 def _require_graph(graph: Any) -> None:
     if not isinstance(graph, Graph):
-        made = "; plimsoll.from_pyg(data, path) makes one of it" if is_data(graph) else ""
+        made = "; make one with plimsoll.from_pyg(data, path)" if is_data(graph) else ""
         raise UsageError(f"graph: is {type(graph).__name__}, expected a plimsoll.Graph (plimsoll.open(path)){made}")
 
 

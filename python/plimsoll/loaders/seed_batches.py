@@ -1,4 +1,4 @@
-"""Batches around seeds that repeat, or that come in the order of a sampler."""
+"""Batches around seeds that repeat, or whose order a sampler determines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Sample = Callable[[NDArray[np.int64], int], tuple[dict[str, Any], _core.Neighbou
 class SeedBatches(ListBatches):
     """The counterpart of `_core.Neighbours` for seeds that repeat and for the order of a sampler.
 
-    `sample` makes the batch of some seeds, by number, in an epoch, on the caller's thread.
+    `sample` makes the batch of some seeds, by number, in an epoch, in the caller's thread.
     """
 
     def __init__(self, count: int, options: dict[str, Any], sampler: Iterable[int] | None, sample: Sample) -> None:

@@ -1,4 +1,4 @@
-"""Batches of graphs that close before they would exceed a number of nodes or edges."""
+"""Batches of graphs that end before they would exceed a number of nodes or edges."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ class SizeLimits:
         column = int(np.flatnonzero(counts > self._limits)[0])
         name = ("nodes", "edges")[column]
         raise UsageError(
-            f"graph {graph}: has {counts[column]} {name}, max_{name}={self._limits[column]}; give a larger limit, or "
+            f"graph {graph}: has {counts[column]} {name}, but max_{name}={self._limits[column]}; give a larger limit, or "
             "skip_too_big=True to leave it out"
         )

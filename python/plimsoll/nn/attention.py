@@ -120,8 +120,8 @@ def _column(edge_attr: Tensor | None) -> Tensor | None:
 
 
 def _folded(weight: Tensor, attention: Tensor) -> Tensor:
-    """Returns [F, H]: the attention vectors multiplied into the weight, since <W x, a> = <x, W a>. Nothing has the width
-    of W.
+    """Returns [F, H]: the attention vectors multiplied into the weight, since <W x, a> = <x, W a>. No result has the
+    width of W.
     """
     heads, channels = attention.shape[1:]
     return (weight.view(heads, channels, -1) * attention.view(heads, channels, 1)).sum(1).t()

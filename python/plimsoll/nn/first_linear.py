@@ -49,7 +49,7 @@ def _rest_of_sequential(network: torch.nn.Sequential, x: Tensor) -> Tensor:
 
 
 def _rest_of_mlp(mlp: Any, x: Tensor) -> Tensor:
-    """Computes `MLP.forward` of PyTorch Geometric from after its first layer."""
+    """Computes the part of PyTorch Geometric's `MLP.forward` after the first layer."""
     following = [*mlp.lins[1:], None]
     for norm, dropout, linear in zip(mlp.norms, mlp.dropout, following):
         drops = mlp.training and dropout > 0
@@ -65,6 +65,6 @@ def _rest_of_mlp(mlp: Any, x: Tensor) -> Tensor:
 
 
 def _fuses(act: Any, linear: Any) -> bool:
-    """Returns whether these are a ReLU and a linear layer, and nobody would notice that they are not called."""
+    """Returns whether these are a ReLU and a linear layer, and skipping their calls would not be noticed."""
     relu = type(act) is torch.nn.ReLU and not act.inplace and reasons.is_plain(act)
     return relu and type(linear) in _LINEAR and reasons.is_plain(linear)

@@ -38,7 +38,7 @@ def path_edges(edge_index: Tensor, num_nodes: int, direction: Direction = "both"
 
 
 def path_counts(edges: PathEdges) -> Tensor:
-    """Returns i64 [N]: the number of paths of three edges and distinct nodes that begin at each node. Paths are not
+    """Returns i64 [N]: the number of paths of three edges and distinct nodes that start at each node. Paths are not
     enumerated.
     """
     counts: Tensor = torch.ops.plimsoll.path_counts(*edges)
@@ -49,7 +49,7 @@ class PathConv(Module):  # type: ignore[misc]
     """One message layer of SGMP: sums the messages of all paths i -> j -> k -> p at node i. It stores nothing per path.
 
     - `hidden_channels`: H, the width of node features.
-    - `num_gaussians`: numbers of Gaussians for distances, angles and torsions.
+    - `num_gaussians`: the numbers of Gaussians for distances, angles and torsions.
     - `cutoff`: the largest distance that the Gaussians cover.
     - `mode`: "reference" computes the layer as in the authors' code; "corrected" uses a periodic basis for torsions
       and has no path (i, i, i, i).
@@ -124,8 +124,8 @@ class PathConv(Module):  # type: ignore[misc]
 class _Network(Module):  # type: ignore[misc]
     """An embedding, interactions and two linear layers, as in models/SGMP.py. `interaction` are the options of PathConv.
 
-    With `norm` "batch" node features pass a BatchNorm1d after each interaction, which the authors' code does not
-    have.
+    With `norm` "batch", node features pass through a BatchNorm1d after each interaction, which the authors' code does
+    not have.
     """
 
     def __init__(
@@ -167,8 +167,8 @@ class _Network(Module):  # type: ignore[misc]
 class SGMP(_Network):
     """Spatial Graph Message Passing (Zhang and Zhao, NeurIPS 2021): predicts numbers per graph from its paths in space.
 
-    Arguments and parameters are those of the authors' models/SGMP.py, whose checkpoints load, and the options of
-    `PathConv`. `norm` "batch" normalises node features after each interaction (BatchNorm1d, `norms.I` in
+    Arguments and parameters are those of the authors' models/SGMP.py, whose checkpoints can be loaded, and the options
+    of `PathConv`. `norm` "batch" normalises node features after each interaction (BatchNorm1d, `norms.I` in
     `state_dict`). Without it, if nodes have hundreds of paths, sums of messages are large and similar, and the head's
     ReLU may be 0 for all graphs.
     """

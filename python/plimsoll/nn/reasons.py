@@ -1,8 +1,8 @@
 """Reasons why a layer runs PyTorch Geometric's code instead of a fused operator, as text, or None.
 
-The operators compute the same as the layers' own code, but in one piece. Hooks, explanations and transformations that
-look into that code or change it need the code itself. Arguments that this code does not accept are also left to it,
-so that it raises its own errors.
+The operators compute the same as the layers' own code, but as one step. Hooks, explanations and transformations that
+observe or change steps of that code need the code itself. Arguments that it does not accept are also passed to it, so
+that it raises its own errors.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _LINEAR_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", 
 
 
 def of_options(conv: Any) -> str | None:
-    """Returns a reason in the options that an attention layer was made with."""
+    """Returns a reason in the options of an attention layer."""
     if (reason := _of_messages(conv, (SumAggregation,))) is not None:
         return reason
     fill = conv.fill_value
     if conv.add_self_loops and conv.edge_dim is not None and fill != "mean" and not isinstance(fill, int | float):
-        return f"fill_value={fill!r} is not fused, only 'mean' and numbers are"
+        return f"fill_value={fill!r} is not fused; only 'mean' and numbers are"
     return None
 
 
 def of_sum_options(conv: Any) -> str | None:
-    """Returns a reason in the options that a sum layer was made with."""
+    """Returns a reason in the options of a sum layer."""
     if not isinstance(conv, GCNConv):
         return _of_messages(conv, (SumAggregation, MeanAggregation))
     if not conv.normalize or conv.improved or conv.cached:
@@ -52,18 +52,18 @@ def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: An
     if reason is not None:
         return reason
     if edge_weight is not None:
-        return "weights of edges are not fused"
+        return "edge weights are not fused"
     sources, targets = ends(x)
     given = [tensor for tensor in (sources, targets) if tensor is not None]
     if any(type(tensor) not in _PLAIN or tensor.layout != torch.strided or tensor.dim() != 2 for tensor in given):
-        return "x is not a plain tensor of 2 dimensions"
+        return "x is not a plain tensor with 2 dimensions"
     if any(tensor.device.type != "cpu" for tensor in [*given, edge_index]):
-        return "sums are fused on the CPU alone"
+        return "sums are fused only on the CPU"
     if any(tensor.dtype not in (torch.float32, torch.float64) for tensor in given) or torch.is_autocast_enabled("cpu"):
-        return "sums are fused in float32 and float64 alone, and not under autocast"
+        return "sums are fused only in float32 and float64, and not under autocast"
     own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # Such as eps, whose dtype the sum gets.
     if len({tensor.dtype for tensor in [*given, *own]}) > 1:
-        return "x and the layer have numbers of several dtypes"
+        return "x and the layer have different dtypes"
     if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
         return f"size={size!r} is not that of x"
     return of_transformation()
@@ -73,18 +73,18 @@ def _of_messages(conv: Any, aggregations: tuple[type, ...]) -> str | None:
     if conv.flow != "source_to_target":
         return f"flow='{conv.flow}' is not fused"
     if type(conv.aggr_module) not in aggregations:
-        return f"aggr={conv.aggr!r} is not fused, only sums{' and means' if len(aggregations) > 1 else ''} are"
+        return f"aggr={conv.aggr!r} is not fused; only sums{' and means' if len(aggregations) > 1 else ''} are"
     return None
 
 
 def of_state(conv: Any) -> str | None:
     """Returns a reason in the layer's current state: explanations, hooks, or replaced parts."""
     if conv.explain:
-        return "its messages are explained"
+        return "its messages are being explained"
     if conv.decomposed_layers != 1:
         return "it has decomposed_layers"
     if any(getattr(conv, name) for name in _HOOKS):
-        return "it has hooks of message passing"
+        return "it has message-passing hooks"
     changed = [name for name in _STEPS if name in vars(conv)]
     if changed:
         return f"its {changed[0]}() was replaced"
@@ -120,11 +120,11 @@ def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> st
     if any(type(tensor) not in _PLAIN or tensor.layout != torch.strided for tensor in given):
         return "x or edge_attr is not a plain tensor"
     if any(tensor.dim() != 2 for tensor in (sources, targets) if tensor is not None):
-        return "x has not 2 dimensions"
+        return "x does not have 2 dimensions"
     if edge_attr is not None and edge_attr.dim() not in (1, 2):
-        return "edge_attr has not 1 or 2 dimensions"
+        return "edge_attr does not have 1 or 2 dimensions"
     if not gat and (targets is None or (edge_attr is not None and conv.lin_edge is None)):
-        return "GATv2Conv takes no such arguments"
+        return "GATv2Conv has no such arguments"
     if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
         return f"size={size!r} is not that of x"
     count = target_count(sources, targets, size)
@@ -137,7 +137,7 @@ def _of_edges(edge_index: Any) -> str | None:
     if type(edge_index) is not Tensor or edge_index.layout != torch.strided:
         return "edge_index is not a plain tensor"
     if edge_index.dtype != torch.int64 or edge_index.dim() != 2:
-        return f"edge_index is {edge_index.dtype} of {edge_index.dim()} dimensions, expected int64 of 2"
+        return f"edge_index is {edge_index.dtype} with {edge_index.dim()} dimensions, expected int64 with 2"
     return None
 
 
@@ -162,7 +162,7 @@ def ends(x: Any) -> tuple[Any, Any]:
 def _of_numbers(tensors: list[Tensor], dtypes: set[torch.dtype]) -> str | None:
     device = tensors[0].device
     if any(tensor.device != device for tensor in tensors):
-        return "tensors lie on several devices"
+        return "tensors are on several devices"
     if device.type != "cpu" and not (device.type == "cuda" and _has_cuda()):
         return f"the operators were built without {device.type}"
     autocast = torch.is_autocast_enabled(device.type)
@@ -180,11 +180,11 @@ def of_transformation() -> str | None:
     if torch.compiler.is_compiling():
         return None
     if torch.jit.is_tracing():
-        return "it is traced"
+        return "it is being traced"
     if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
-        return "torch.func or forward-mode derivatives are at work"
+        return "torch.func or forward-mode derivatives are in use"
     if torch.nn.modules.module._has_any_global_hook():
-        return "there are hooks of all modules"
+        return "there are global module hooks"
     return None
 
 

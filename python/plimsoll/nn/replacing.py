@@ -64,8 +64,8 @@ class Report:
 def replace(model: torch.nn.Module) -> Report:
     """Turns the layers of a PyTorch Geometric model into fused layers, in place, and returns a report.
 
-    Replaces GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv in `model`, or `model` itself, and every
-    torch.nn.Dropout, by one that keeps no mask.
+    Replaces GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv in `model`, or `model` itself, by fused layers, and every
+    torch.nn.Dropout by one that stores no mask.
 
     A layer stays the same object and changes its class, so parameters, hooks, optimizers and names stay valid. Layers
     that would never run fused are left alone, as are subclasses, which may compute something else. Raises no errors;
@@ -78,7 +78,7 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
     kind = type(module).__name__
     if isinstance(module, torch.jit.ScriptModule):
         if module.original_name in _NAMES:
-            reason = "it is compiled to TorchScript; replace before torch.jit.script"
+            reason = "it is compiled to TorchScript; call replace before torch.jit.script"
             yield Layer(name, module.original_name, False, reason)
     elif type(module) in _FUSED:
         never = _of_options(module)

@@ -1,7 +1,8 @@
 """GCNConv, SAGEConv and GINConv of PyTorch Geometric and Dropout of torch, computed by torch.ops.plimsoll.
 
 Sums over edges store no tensor of edges x channels (src/ops/aggregate/aggregate.h) and, together with the linear layer that
-follows, none of nodes x channels (src/ops/aggregate/aggregate_linear.cc). Dropout keeps no mask (src/ops/dropout/dropout.h).
+follows, none of nodes x channels (src/ops/aggregate/aggregate_linear.cc). Dropout stores no mask
+(src/ops/dropout/dropout.h).
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def _share(conv: Any, order: Tensor, x: Tensor, targets: int) -> Tensor | None:
 
 
 class Dropout(torch.nn.Dropout):  # type: ignore[misc]
-    """`torch.nn.Dropout` that keeps no mask for the backward pass, for f32 on the CPU.
+    """`torch.nn.Dropout` that stores no mask for the backward pass, for f32 on the CPU.
 
     The distribution is the same as torch's, the random numbers are not. Each call draws a key from torch's generator,
     so `torch.manual_seed` controls it.

@@ -64,12 +64,12 @@ class Followed:
                 self.tracker.finish()
                 self.done = True
         except Refused as error:
-            say(f"{self.tracker.name} does not take it: {error}")
+            say(f"{self.tracker.name} rejects the data: {error}")
             self.done = self.refused = True
             return
         except Exception as error:  # Errors of a tracker's library must not end the other trackers.
             if not self._silent:
-                say(f"{self.tracker.name} does not answer, and is asked again: {error}")
+                say(f"{self.tracker.name} does not answer; trying again: {error}")
             self._silent = True
             self._again = time.monotonic() + self._wait
             self._wait = min(2 * self._wait, LONGEST_WAIT)
@@ -100,12 +100,12 @@ def alone(run: Path, takes_over: bool) -> Iterator[None]:
                 lock.seek(0)
                 holder = lock.read().strip()
                 if not takes_over:
-                    raise Refusal(f"{run} is followed by process {holder} already") from None
+                    raise Refusal(f"{run} is already followed by process {holder}") from None
                 with contextlib.suppress(ValueError, OSError):
                     os.kill(int(holder), signal.SIGTERM)
                 time.sleep(0.1)
         else:
-            raise Refusal(f"{run}: another process follows it and does not end")
+            raise Refusal(f"{run}: another process follows this run and does not end")
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
@@ -154,7 +154,7 @@ def follow(trackers: list[Followed], trainer_lives: Callable[[], bool], patience
 
 
 def beside_training(run: Path, texts: list[str]) -> int:
-    """Follows a run for `plimsoll train`: reports over stdout that the packages are there, then waits for the run's
+    """Follows a run for `plimsoll train`: reports on stdout that the packages are installed, then waits for the run's
     folder.
     """
     try:
@@ -171,12 +171,12 @@ def beside_training(run: Path, texts: list[str]) -> int:
     os.dup2(log, 1)
     os.dup2(log, 2)
     with alone(run, takes_over=True):
-        # Only with the lock held is it known what an older process has sent.
+        # What an older process has sent is known only while the lock is held.
         run_trackers = [open_tracker(text, run) for text in texts]
         if follow([Followed(tracker) for tracker in run_trackers], pipe_is_open, patience=600):
-            say(f"all sent; {time.process_time():.2f} s of processor, {max_memory() >> 20} MiB at most")
+            say(f"all sent; {time.process_time():.2f} s of processor time, at most {max_memory() >> 20} MiB")
             return 0
-    say(f"not all was sent; `plimsoll sync {run}` sends the rest")
+    say(f"not everything was sent; run `plimsoll sync {run}` to send the rest")
     return 1
 
 
@@ -206,7 +206,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--tracker",
         action="append",
         metavar="NAME",
-        help="tensorboard, tensorboard:DIR, mlflow or mlflow:URI; may be given again; default: run.trackers of the recipe",
+        help="send to this tracker: tensorboard, tensorboard:DIR, mlflow or mlflow:URI; may be repeated; default: run.trackers "
+             "of the recipe",
     )
     parser.add_argument("--wait", type=float, default=60, metavar="SECONDS", help="wait up to SECONDS for a server that does not answer")
     parser.add_argument("--beside-training", action="store_true", help=argparse.SUPPRESS)
@@ -216,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return beside_training(run, given.tracker or [])
     try:
         if not (run / "manifest.json").exists():
-            raise Refusal(f"{given.run} is no run; expected a folder with a manifest.json")
+            raise Refusal(f"{given.run} is not a run; expected a folder with a manifest.json")
         texts = given.tracker or trackers_of(run)
         if not texts:
             raise Refusal("no tracker: the run's recipe has none; give --tracker")
@@ -224,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             trackers = [Followed(open_tracker(text, run)) for text in texts]
             if follow(trackers, lambda: is_trained(run), given.wait):
                 return 0
-        raise Refusal("not all was sent; try again when the server answers")
+        raise Refusal("not everything was sent; try again when the server answers")
     except Refusal as error:
         print(f"plimsoll: {error}", file=sys.stderr)
         return 2

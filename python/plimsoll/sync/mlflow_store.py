@@ -1,6 +1,7 @@
-"""Stores runs in MLflow: on a server by REST, or in what the package `mlflow` opens, such as sqlite:///mlflow.db.
+"""Stores runs in MLflow: on a server by REST, or in any store that the package `mlflow` opens, such as
+sqlite:///mlflow.db.
 
-REST needs no package: MLflow's client would take 200 MB and seconds of processor time next to a run with a budget.
+REST needs no package: MLflow's client would need 200 MB and seconds of processor time next to a run with a budget.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Server:
         place = str(self._get("runs/get", run_id=run)["run"]["info"]["artifact_uri"])
         proxied = "mlflow-artifacts:"
         if not place.startswith(proxied):
-            raise Refused(f"artifacts are at {place}, not with the server; start it with --artifacts-destination")
+            raise Refused(f"artifacts are stored at {place}, not on the server; start the server with --artifacts-destination")
         path = urllib.parse.urlparse(place).path.strip("/")
         quoted = urllib.parse.quote(f"{path}/{name}")
         with open(file, "rb") as data:

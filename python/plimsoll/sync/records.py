@@ -1,6 +1,6 @@
 """Writes record files as TensorFlow does (tensorflow/core/lib/io/record_writer.h).
 
-TensorBoard's own writer imports NumPy and all plugins: a third of a second and 30 MB more, next to a run with a
+TensorBoard's own writer imports NumPy and all plugins, which costs a third of a second and 30 MB next to a run with a
 budget.
 """
 

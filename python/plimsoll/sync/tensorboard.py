@@ -16,8 +16,8 @@ PIP = "pip install tensorboard"
 class TensorBoard(Tracker):
     """Writes events to `folder`/STAGE.
 
-    The size of each file is recorded together with the events it holds. After a kill, the file is cut to this size
-    before it is continued.
+    The size of each file is recorded together with the events that it holds. After a kill, the file is truncated to
+    this size before it is continued.
     """
 
     name = "tensorboard"

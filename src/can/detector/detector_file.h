@@ -9,7 +9,10 @@
 
 namespace plimsoll {
 
-/// A score above which a window is called an attack, and the share of benign windows for which it was chosen.
+/// The name of the file in the folder of a run to which the run's detector is copied.
+inline constexpr const char* kDetectorFile = "detector.safetensors";
+
+/// A score above which a window is called an attack, and the share of benign windows it was chosen for.
 struct AlarmThreshold {
   double target_rate = 0;
   float level = 0;

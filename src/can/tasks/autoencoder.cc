@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/detector_training.h"
+#include "can/tasks/smaller_models.h"
 #include "can/tasks/tasks.h"
 #include "can/tasks/vgae_stage.h"
 
@@ -47,6 +48,11 @@ class AutoencoderTask final : public DetectorTask {
  public:
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<AutoencoderTraining>(std::move(request));
+  }
+  std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {
+    std::vector<RecipeChange> changes;
+    add_smaller_vgae(changes, recipe);
+    return changes;
   }
 };
 

@@ -1,5 +1,6 @@
 #include "can/tasks/detector_training.h"
 #include "can/tasks/gat_stage.h"
+#include "can/tasks/smaller_models.h"
 #include "can/tasks/tasks.h"
 
 namespace plimsoll {
@@ -35,6 +36,11 @@ class DetectionTask final : public DetectorTask {
  public:
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<DetectionTraining>(std::move(request));
+  }
+  std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {
+    std::vector<RecipeChange> changes;
+    add_smaller_gat(changes, recipe);
+    return changes;
   }
 };
 

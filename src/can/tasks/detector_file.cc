@@ -17,10 +17,10 @@ constexpr const char* kVgae = "graph_autoencoder_neighborhood";
 void set_model(const SafetensorsView& file, Detector& detector, const auto& read) {
   const std::string name = file.meta("plimsoll.model");
   if (name == kGat)
-    detector.gat =
-        read(file, [options = gat_options(file)] { return std::make_unique<GATWithJK>(options, 0); });
+    detector.gat = read(
+        file, [options = read_options<GatOptions>(file)] { return std::make_unique<GATWithJK>(options, 0); });
   else if (name == kVgae)
-    detector.vgae = read(file, [options = vgae_options(file)] {
+    detector.vgae = read(file, [options = read_options<VgaeOptions>(file)] {
       return std::make_unique<GraphAutoencoderNeighborhood>(options, 0);
     });
   else

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "can/tasks/threshold.h"
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
 #include "store/message_ids.h"
 #include "store/named_tensors.h"
 #include "store/safetensors.h"
-#include "tasks/metrics/threshold.h"
 
 namespace plimsoll {
 

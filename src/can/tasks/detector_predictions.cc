@@ -1,6 +1,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/detector/detector_file.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/scorer.h"
 #include "can/tasks/unknown_ids.h"
@@ -48,10 +50,10 @@ void predict_errors(const Detector& detector, const WindowData& data, const Pred
 
 int64_t DetectorTask::predict(const PredictionRequest& request) const {
   require_kind(request.data, request.recipe, {"frames"});
-  const Detector detector = load_detector(request.folder.detector());
+  const Detector detector = load_detector(request.folder.root / kDetectorFile);
   Recipe recipe = request.recipe;
   recipe.data.without = detector.facts.without;
-  recipe.data.calibration = 0;
+  can_sections(recipe).calibration.calibration = 0;
   const WindowData data(request.data, recipe, {.known = known_of(detector.facts)});
   const int64_t width = request.embeddings && detector.gat ? detector.gat->embedding() : 0;
   if (request.embeddings && !detector.gat)

@@ -7,6 +7,7 @@
 #include "base/word_text.h"
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/vocabulary.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/evaluate_detector.h"
 #include "can/tasks/learn_fusion.h"
@@ -19,7 +20,8 @@ namespace {
 // Copies a stage's model to where `detect` looks for it.
 void publish_detector(const std::filesystem::path& model, const RunFolder& folder) {
   const MappedFile file(model);
-  replace_file(folder.detector(), [&](File& copy) { copy.write(file.bytes().data(), file.bytes().size()); });
+  replace_file(folder.root / kDetectorFile,
+               [&](File& copy) { copy.write(file.bytes().data(), file.bytes().size()); });
 }
 
 }  // namespace
@@ -49,9 +51,9 @@ DetectorTraining::DetectorTraining(RunRequest request) : request_(std::move(requ
 
 DetectorFacts DetectorTraining::facts() const {
   const Recipe& recipe = request_.recipe;
-  const Json windows = {{"features", recipe.data.features},
-                        {"window", recipe.data.window.text()},
-                        {"stride", recipe.data.stride.text()}};
+  const WindowSection& asked = can_sections(recipe).windows;
+  const Json windows = {
+      {"features", asked.features}, {"window", asked.window.text()}, {"stride", asked.stride.text()}};
   return {.vocabulary = data_->source().tables().vocabulary,
           .benign_ids = training_ids(data_->frames(), true, {.leave_out = recipe.split.leave_out}),
           .trained_on = split_.contents,
@@ -74,8 +76,8 @@ const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& st
   shapes_ = {};
   split_ = {};
   Recipe recipe = request_.recipe;
-  if (recipe.data.calibration > 0) {
-    recipe.data.calibration = 0;
+  if (int64_t& calibration = can_sections(recipe).calibration.calibration; calibration > 0) {
+    calibration = 0;
     data_.emplace(request_.data, recipe, WindowDataOptions{.labels = true});
   }
   const auto model = [&](const TrainedStage& stage) {

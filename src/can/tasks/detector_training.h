@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "can/detector/detector_file.h"
 #include "can/tasks/detector_file.h"
 #include "can/tasks/window_data.h"
 #include "engine/data/split.h"
@@ -21,6 +22,9 @@ class DetectorTraining : public Training {
   std::string trained_on() const override;
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                              const RunOptions& run) override;
+  std::filesystem::path copy_of_result(const RunFolder& folder) const override {
+    return folder.root / kDetectorFile;
+  }
 
  protected:
   /// The stage whose detector is the run's result, or null.
@@ -42,6 +46,7 @@ class DetectorTraining : public Training {
 /// A task whose runs are evaluated as detectors.
 class DetectorTask : public Task {
  public:
+  bool has_one_model() const override { return false; }
   EvaluationResult evaluate(const RunEvaluation& options) const override;
   int64_t predict(const PredictionRequest& request) const override;
 };

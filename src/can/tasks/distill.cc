@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/gat_stage.h"
 #include "can/tasks/mapped_zeros.h"
@@ -24,8 +25,9 @@ namespace {
 
 // Puts the teacher's models where a stage looks for the model to train.
 Recipe with_teachers(Recipe recipe) {
-  recipe.gat = recipe.teacher.gat;
-  recipe.vgae = recipe.teacher.vgae;
+  CanSections& can = can_sections(recipe);
+  can.gat = can.teacher.gat;
+  can.vgae = can.teacher.vgae;
   return recipe;
 }
 
@@ -70,9 +72,11 @@ class Pipeline {
     if (!in_.teacher.empty()) take_teacher();
   }
 
-  bool has_curriculum() const { return in_.recipe.curriculum.schedule != CurriculumKind::none; }
-  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students are trained.
-  bool is_cached() const { return in_.recipe.distillation.teacher_outputs == TeacherOutputMode::cached; }
+  bool has_curriculum() const { return can_sections(in_.recipe).curriculum.schedule != CurriculumKind::none; }
+  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students train.
+  bool is_cached() const {
+    return can_sections(in_.recipe).distillation.teacher_outputs == TeacherOutputMode::cached;
+  }
   bool trains(const std::string& teacher) const {
     return teacher == kGatTeacher ? !given_gat_ : !given_vgae_;
   }
@@ -214,8 +218,8 @@ class Pipeline {
   }
 
   Curriculum curriculum_of(std::span<const float> difficulty) const {
-    return Curriculum(in_.recipe.curriculum.schedule, in_.split->training, in_.shapes, difficulty,
-                      in_.recipe.training.max_epochs);
+    return Curriculum(can_sections(in_.recipe).curriculum.schedule, in_.split->training, in_.shapes,
+                      difficulty, in_.recipe.training.max_epochs);
   }
 
   // Opens a column of an earlier stage; the key of the column includes the device of `run`.
@@ -253,12 +257,14 @@ class Pipeline {
                                         benign_graphs_, in_.shapes));
     return teaching("autoencoder", benign_, models, run);
   }
-  int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
+  int64_t teacher_latent() const {
+    return given_vgae_ ? given_vgae_->latent : can_sections(teachers_).vgae.latent;
+  }
 
   // A teacher that is evaluated while its student is trained: live, or offloaded.
   TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
                         const RunOptions& run) const {
-    if (in_.recipe.distillation.teacher_outputs == TeacherOutputMode::live)
+    if (can_sections(in_.recipe).distillation.teacher_outputs == TeacherOutputMode::live)
       return TeacherState(model(stage, models, run).detector);
     const auto offloaded = [&](Detector teacher, std::function<void()> release) {
       return TeacherState(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);

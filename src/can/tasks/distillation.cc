@@ -1,6 +1,7 @@
 #include "base/error.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/distill.h"
+#include "can/tasks/smaller_models.h"
 #include "can/tasks/tasks.h"
 
 namespace plimsoll {
@@ -55,6 +56,13 @@ class DistillationTask final : public DetectorTask {
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<DistillationTraining>(std::move(request));
+  }
+  std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {
+    std::vector<RecipeChange> changes;
+    add_smaller_gat(changes, recipe);
+    add_smaller_vgae(changes, recipe);
+    add_smaller_teachers(changes, recipe);
+    return changes;
   }
 };
 

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "can/detector/evaluation_options.h"
 #include "can/frames/frames.h"
+#include "can/recipe/can_sections.h"
 #include "can/score/profile_statistics.h"
 #include "can/tasks/attention.h"
 #include "can/tasks/detector_training.h"
@@ -81,9 +83,15 @@ int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bo
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
+const DetectorEvaluationOptions& detector_options(const RunEvaluation& options) {
+  static const DetectorEvaluationOptions kNone;
+  const auto* const given = dynamic_cast<const DetectorEvaluationOptions*>(options.of_task.get());
+  return given != nullptr ? *given : kNone;
+}
+
 // Attention is shown in a report of all splits, or on request.
 bool shows_attention(const RunEvaluation& options) {
-  return options.split.empty() || !options.attention.empty();
+  return options.split.empty() || !detector_options(options).attention.empty();
 }
 
 // The inputs for evaluating the detectors of a run.
@@ -101,14 +109,14 @@ struct DetectorEvaluation {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
     lists = lists_to_evaluate(source.tables(), facts.trained_on, split, options.split);
-    calibration = recipe.data.calibration;
+    calibration = can_sections(recipe).calibration.calibration;
     if (calibration > 0) {
       folds.emplace(options.data, recipe, known_of(facts));
       const auto begins =
           with_gaps(data.windows().calibration(), data.source().tables().recordings, data.calibration_gap());
       for (EvaluatedList& list : lists)
         std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(begins, g); });
-    } else if (options.ablation) {
+    } else if (detector_options(options).ablation) {
       throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
     shapes = read_shapes(source, options.memory.threads);
@@ -122,13 +130,13 @@ struct DetectorEvaluation {
     // The detectors' own scores, those of both rules and the fused ones, and the memory for fusing and
     // evaluating.
     const bool calibrated = folds.has_value();
-    const int64_t columns = 3 + (recipe.data.features == WindowFeatures::behaviour
-                                     ? fused_columns(files, calibrated, options.ablation)
+    const int64_t columns = 3 + (can_sections(recipe).windows.features == WindowFeatures::behaviour
+                                     ? fused_columns(files, calibrated, detector_options(options).ablation)
                                      : 0);
     scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
     if (gat() != nullptr && shows_attention(options))
-      scorer.later += AttendedWindows::bytes(gat()->file, !options.attention.empty());
-    if (recipe.data.features == WindowFeatures::behaviour)
+      scorer.later += AttendedWindows::bytes(gat()->file, !detector_options(options).attention.empty());
+    if (can_sections(recipe).windows.features == WindowFeatures::behaviour)
       scorer.later += FusedScores::bytes(data.windows(), longest, calibrated);
   }
   DetectorEvaluation(const DetectorEvaluation&) = delete;
@@ -142,7 +150,8 @@ struct DetectorEvaluation {
   static const Recipe& evaluated_recipe(Recipe& recipe, const DetectorFacts& facts,
                                         const RunEvaluation& options) {
     recipe.data.without = facts.without;
-    if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
+    if (const int64_t calibrate = detector_options(options).calibrate; calibrate >= 0)
+      can_sections(recipe).calibration.calibration = calibrate;
     return recipe;
   }
   // The detector whose attention is shown: the first GAT, a student if there is one. Null if there are only
@@ -272,18 +281,18 @@ std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation
                                                         Unsaved& unsaved) {
   const RunDetector* const gat = inputs.gat();
   if (gat == nullptr) {
-    if (options.attention.empty()) return {};
+    if (detector_options(options).attention.empty()) return {};
     throw UsageError(
         "--attention: an autoencoder alone has no attention to show; train a detection or distillation");
   }
   if (!shows_attention(options)) return {};
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - inputs.files.data())];
   AttendedWindows attended(gat->file, inputs.data.windows());
-  if (!options.attention.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
+  if (!detector_options(options).attention.empty() && rank_of(options.exchange) == 0) {
+    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
     unsaved.attempt([&] {
-      write_attention(options.attention, attended, inputs.lists, scores, inputs.data.identity(),
-                      options.progress);
+      write_attention(detector_options(options).attention, attended, inputs.lists, scores,
+                      inputs.data.identity(), options.progress);
     });
   }
   std::vector<std::vector<Report::Figure>> figures;
@@ -297,7 +306,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation
 
 EvaluationResult evaluate_detector(const RunEvaluation& options) {
   std::optional<Published> published;
-  if (!options.compare.empty()) published.emplace(options.compare);
+  if (!detector_options(options).compare.empty()) published.emplace(detector_options(options).compare);
   const DetectorEvaluation inputs(options);
   const auto& [recipe, files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] =
       inputs;
@@ -310,15 +319,15 @@ EvaluationResult evaluate_detector(const RunEvaluation& options) {
   for (const RunDetector& run_detector : files) detectors.push_back(scores_of(run_detector, inputs));
   Unsaved unsaved;
   const auto suspicious = show_attention(inputs, options, detectors, unsaved);
-  add_fused(inputs, options.ablation, detectors);
+  add_fused(inputs, detector_options(options).ablation, detectors);
   detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
   const EvaluatedData evaluated{&source.tables(), truth, &times};
   const Evaluation evaluation = evaluate(evaluated, lists, detectors);
-  if (!options.scores.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
-    unsaved.attempt([&] { write_scores(options.scores, evaluated, lists, detectors); });
+  if (!detector_options(options).scores.empty() && rank_of(options.exchange) == 0) {
+    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
+    unsaved.attempt([&] { write_scores(detector_options(options).scores, evaluated, lists, detectors); });
   }
   const Published* const compared = published ? &*published : nullptr;
   EvaluationResult findings{

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "can/tasks/detection_delay.h"
+#include "can/tasks/threshold.h"
 #include "can/windows/window_times.h"
 #include "sample/block/batches.h"
 #include "tasks/metrics/metrics.h"
 #include "tasks/metrics/ranking.h"
-#include "tasks/metrics/threshold.h"
 
 namespace plimsoll {
 

@@ -203,7 +203,10 @@ void add_histograms(Report& report, const EvaluatedSplit& split) {
     // first is shown.
     const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
     if (!first || yes_or_no || scores.benign.empty()) continue;
-    Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false}, {}, {}};
+    Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false},
+                    {},
+                    {},
+                    "windows of the class"};
     if (split.all.graphs > split.all.attack_graphs) chart.series.push_back({"benign", 0, scores.benign});
     if (split.all.attack_graphs > 0) chart.series.push_back({"attack", 1, scores.attack});
     for (const Threshold& threshold : curves.thresholds)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "can/detector/fusion.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/fused_scores.h"
@@ -30,7 +31,7 @@ GraphList enough_of(std::span<const int64_t> graphs) {
 
 void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run) {
-  if (recipe.data.features != WindowFeatures::behaviour) return;
+  if (can_sections(recipe).windows.features != WindowFeatures::behaviour) return;
   const auto shapes = read_shapes(data.source(), run.memory.threads);
   const TrainingSplit split = detection_split(recipe, data);
   const GraphList benign = enough_of(benign_of(split.validation, shapes));
@@ -43,7 +44,7 @@ void learn_fusion(const std::filesystem::path& model, const WindowData& data, co
                         .memory = run.memory,
                         .later = windows * static_cast<int64_t>(sizeof(float))};
   FusedRows rows;
-  const bool other_vehicles = recipe.gat.id_dropout > 0;
+  const bool other_vehicles = can_sections(recipe).gat.id_dropout > 0;
   rows.add_empty(other_vehicles ? 2 * windows : windows);
   const auto add_scores = [&](int64_t first) {
     const auto scores = Scorer(detector, options, {benign}).scores(benign);

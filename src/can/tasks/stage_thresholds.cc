@@ -1,5 +1,6 @@
 #include "can/tasks/stage_thresholds.h"
 
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/scorer.h"
 
@@ -45,8 +46,9 @@ int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& re
   const int64_t benign = validation - count_attacks(split.validation, shapes);
   const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
   const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
-  if (recipe.data.features != WindowFeatures::behaviour) return lists + scores;
-  const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMaxWindows);
+  if (can_sections(recipe).windows.features != WindowFeatures::behaviour) return lists + scores;
+  const int64_t windows =
+      (can_sections(recipe).gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMaxWindows);
   return lists + std::max(scores, windows * FurtherLevels::kWindowBytes);
 }
 

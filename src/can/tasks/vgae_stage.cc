@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "nn/live_teacher.h"
 #include "nn/vgae_distillation.h"
@@ -26,14 +27,15 @@ void require_benign_alone(const TrainingSplit& split, std::span<const GraphShape
 struct VgaeStage : DetectorStage {
   explicit VgaeStage(const VgaeStageOptions& options) : DetectorStage(*options.recipe) {
     require_benign_alone(*options.split, options.shapes);
-    if (recipe.vgae.learning_rate > 0) recipe.training.learning_rate = recipe.vgae.learning_rate;
+    if (const double rate = can_sections(recipe).vgae.learning_rate; rate > 0)
+      recipe.training.learning_rate = rate;
     std::optional<MetaParameters> without_data;
     if (options.run.without_data) without_data.emplace();
     detector.vgae = make_vgae(recipe, *options.source);
     detector.facts = options.facts;
     if (options.teacher.any())
       objectives.push_back(std::make_unique<VgaeDistillation>(*detector.vgae, options.teacher_latent,
-                                                              recipe.distillation.alpha));
+                                                              can_sections(recipe).distillation.alpha));
     else
       objectives.push_back(std::make_unique<Reconstruction>(*detector.vgae));
     if (options.teacher.live != nullptr)
@@ -51,11 +53,12 @@ struct VgaeStage : DetectorStage {
 }  // namespace
 
 std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, const BlockSource& source) {
-  VgaeOptions vgae = recipe.vgae;
+  VgaeOptions vgae = can_sections(recipe).vgae;
   vgae.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1;
   vgae.in_features = source.node_features();
   // compat features are in [0, 1], behaviour features in [-1, 1].
-  vgae.output = recipe.data.features == WindowFeatures::compat ? VgaeOutput::sigmoid : VgaeOutput::tanh;
+  vgae.output = can_sections(recipe).windows.features == WindowFeatures::compat ? VgaeOutput::sigmoid
+                                                                                : VgaeOutput::tanh;
   vgae.edge_features = vgae.use_edge_features ? source.edge_features() : 0;
   return std::make_unique<GraphAutoencoderNeighborhood>(vgae, static_cast<uint64_t>(recipe.seed));
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "can/recipe/can_sections.h"
+#include "can/tasks/window_overlap.h"
 #include "can/windows/timing_rule.h"
 #include "store/split_name.h"
 
@@ -29,7 +31,8 @@ void require_labels(const FramesView& frames) {
 // The index of an ID means nothing if each recording has its own vocabulary.
 void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
-  if (recipe.data.calibration == 0 || recipe.data.features != WindowFeatures::behaviour) return;
+  const CanSections& can = can_sections(recipe);
+  if (can.calibration.calibration == 0 || can.windows.features != WindowFeatures::behaviour) return;
   if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
   throw UsageError(
       "calibration compares each recording with its own IDs, but the model identifies IDs by index; train it "
@@ -51,15 +54,16 @@ WindowData::Opened WindowData::open(const std::filesystem::path& folder, const R
   auto frames = std::make_shared<const FramesView>(folder);
   if (options.labels) require_labels(*frames);
   require_no_identity(recipe);
-  const int64_t overlap = overlapping_windows(recipe.data.window.value, recipe.data.stride.value);
-  const int64_t gap = recipe.split.rule == 1 ? 0 : overlap;
+  const WindowSection& asked = can_sections(recipe).windows;
+  const Overlap overlap = overlap_of_windows(asked.window.value, asked.stride.value);
+  const int64_t gap = recipe.split.rule == 1 ? 0 : overlap.graphs;
   auto windows = open_windows(*frames,
-                              {recipe.data.features,
-                               recipe.data.window.value,
-                               recipe.data.stride.value,
-                               recipe.data.window.unit,
+                              {asked.features,
+                               asked.window.value,
+                               asked.stride.value,
+                               asked.window.unit,
                                {.leave_out = recipe.split.leave_out},
-                               {recipe.data.calibration, options.fold, gap}},
+                               {can_sections(recipe).calibration.calibration, options.fold, gap}},
                               std::move(options.known));
   Opened opened{.data = {}, .frames = frames.get(), .windows = windows.get(), .calibration_gap = gap};
   opened.data = {.owner = frames,

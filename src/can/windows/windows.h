@@ -8,9 +8,8 @@
 
 #include "can/frames/frames.h"
 #include "can/profile/vocabulary.h"
+#include "can/recipe/windows.h"
 #include "can/score/frame_scorers.h"
-#include "config/sections/data.h"
-#include "config/window_length.h"
 #include "sample/block/block.h"
 #include "store/shard.h"
 

@@ -8,11 +8,11 @@
 #include "can/capture/ingest.h"
 #include "can/detector/calibrate.h"
 #include "can/detector/rate_bound.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/can/truncated_json.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/verbs.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
 
@@ -31,8 +31,8 @@ struct CalibrateVerbOptions {
   bool json = false;
 };
 
-// Captures become frames next to the output, in a folder that is removed at the end. `truncated` receives the
-// captures that are cut off.
+// Ingests captures into a folder next to the output, which is removed at the end. `truncated` receives the
+// truncated captures.
 CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;
@@ -41,7 +41,7 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated
   }
   if (options.benign.empty())
     throw UsageError(
-        "give benign traffic with --benign, or detectors that were calibrated on it with --merge");
+        "give benign traffic with --benign, or give detectors calibrated on other drives with --merge");
   const DetectorFile model(options.model);
   require_calibratable(model);
   std::filesystem::path name = options.out;
@@ -50,7 +50,7 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated
   for (const auto& benign : options.benign) {
     if (!std::filesystem::exists(benign / "manifest.json")) continue;
     if (options.benign.size() == 1) return calibrate_detector(model, benign, options.out, throw_if_stopped);
-    throw UsageError(benign.string() + ": is a data set; give it alone, or captures of several drives");
+    throw UsageError(benign.string() + ": is a data set; give only this data set, or give only captures");
   }
   const std::filesystem::path set = scratch.path() / "frames";
   const IngestResult ingested = stopped_in_order([&] {
@@ -77,13 +77,13 @@ void print_result(const CalibrationResult& result, const Json& truncated, const 
     summary.update(truncated);
     return print_json(summary);
   }
-  fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, the silence of {} of them is noticed\n",
+  fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, {} of which are watched for silence\n",
              options.out.string(), format_count(result.windows), result.seconds, result.ids, result.expected);
   if (result.left_out > 0)
     fmt::print("left out {} windows with frames labelled as attacks\n", format_count(result.left_out));
   fmt::print(
-      "alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like "
-      "them, with a confidence of 95 %\n{}\n",
+      "alarms: {} of these windows, calibrating on one half and testing on the other; at 95 % confidence, at "
+      "most {:.2g} % of such windows\n{}\n",
       format_count(result.alarms()), 100 * rate_bound(result.alarms(), result.windows), budget.report());
 }
 
@@ -93,7 +93,7 @@ void run(CalibrateVerbOptions& options) {
   require_no_source(options.out, options.benign);
   require_no_source(options.out, options.merge);
   if (!options.force && std::filesystem::exists(options.out))
-    throw Failure(options.out.string() + " exists already; give --force to replace it");
+    throw Failure(options.out.string() + " already exists; give --force to replace it");
   stop_in_order();
   Json truncated = Json::object();
   const CalibrationResult result = calibrate(options, truncated);
@@ -106,11 +106,11 @@ void run(CalibrateVerbOptions& options) {
 
 void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<CalibrateVerbOptions>();
-  CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
+  CLI::App* verb = app.add_subcommand("calibrate", "Calibrate a detector on the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
   CLI::Option* const benign = verb->add_option("--benign", options->benign,
-                                               "Learn from this benign traffic of the vehicle: captures of "
-                                               "one or more drives, in any format, or a data set of frames");
+                                               "Learn from this benign traffic of the vehicle: one or more "
+                                               "captures in any format, or a data set of frames");
   benign->type_name("CAPTURE...");
   verb->add_option("--merge", options->merge,
                    "Merge MODEL with detectors that were calibrated on other drives of the vehicle")

@@ -16,7 +16,7 @@ void name_channel(const std::string& text, FormatOptions& format) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
     throw CLI::ValidationError("--name-channel",
-                               fmt::format("'{}': expected CHANNEL=NAME, as in 1=powertrain", text));
+                               fmt::format("'{}': expected CHANNEL=NAME, such as 1=powertrain", text));
   format.channel_names[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
@@ -24,7 +24,7 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
   verb.add_option("--format", format.name, of)->check(words(std::move(formats)))->capture_default_str();
   format.payload = kChosenPayload;
   verb.add_option("--payload", format.payload,
-                  "Maximum payload bytes per frame, 8 or 64; default: 64 if the captures need it")
+                  "Store up to 8 or 64 payload bytes per frame; default: 64 if the captures need it, else 8")
       ->check(CLI::IsMember({8, 64}));
   verb.add_option("--channel", format.channel, "Read only this channel, if the format records channels")
       ->type_name("NAME");
@@ -33,14 +33,15 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
           [&format](const std::vector<std::string>& names) {
             for (const std::string& name : names) name_channel(name, format);
           },
-          "Rename a channel, as in 1=powertrain")
+          "Rename a channel, such as 1=powertrain")
       ->type_name("CHANNEL=NAME");
   add_word_option(verb, "--time", format.time,
-                  "Unit of times in tables: s (default), ms, us, timeofday or none; delta: seconds since the "
-                  "line before, in tables and candump -t d; s there means absolute times");
+                  "Read times in tables as s, ms or us, timeofday, none, or delta (seconds since the "
+                  "previous line), and times in candump logs as s (absolute) or delta (from candump -t d); "
+                  "default: s in tables, detected in candump logs");
   verb.add_option_function<std::string>(
           "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
-          "Choose what to do with a capture that is cut off: read it up to there with a warning, or fail")
+          "If a capture is truncated: read the complete part and warn (read), or fail")
       ->check(words({"read", "fail"}))
       ->default_str("read");
 }
@@ -48,38 +49,40 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
 }  // namespace
 
 void add_capture_options(CLI::App& verb, FormatOptions& format) {
-  add_reading(verb, format, capture_formats(), "Format of the capture");
+  add_reading(verb, format, capture_formats(), "Read the capture in this format");
 }
 
 void add_merge_channels(CLI::App& verb, FormatOptions& format) {
   verb.add_flag("--merge-channels", format.merge_channels,
-                "Make one recording per capture, whose nodes are IDs of channels; default: one per channel")
+                "Make one recording per capture, in which a node is a pair of channel and ID; default: one "
+                "recording per channel")
       ->excludes("--channel");
 }
 
 void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   std::vector<std::string> formats = capture_formats();
   formats.emplace_back("table");
-  add_reading(verb, format, std::move(formats), "Format of the captures; `table` is described by --columns");
-  verb.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
+  add_reading(verb, format, std::move(formats), "Read the captures in this format; `table` needs --columns");
+  verb.add_option("--attack-label", format.attack_labels, "Read these texts in the label column as attacks")
       ->type_name("TEXT...");
   CLI::App* table = verb.add_option_group("table", "How to read the columns of a table");
   CLI::Option* const columns =
       table->add_option("--columns", format.columns,
-                        "Meaning of each column: time, id, channel, extended, length, payload, byte*8, "
-                        "bytes, label, - (skip), ... (skip the rest)");
+                        "Assign a meaning to each column, separated by commas: time, id, channel, extended, "
+                        "length, payload, byte*8, bytes, label, - (skip), ... (skip the rest)");
   columns->delimiter(',');
   table
       ->add_option("--separator", format.separator,
-                   "Separator: one character, tab, or space for runs of blanks")
+                   "Split columns at this separator: one character, tab, or space (any run of blanks)")
       ->capture_default_str();
-  table->add_option("--quote", format.quote, "Character around fields that contain separators");
-  table->add_option("--id", id_, "Base of IDs: hex or dec")
+  table->add_option("--quote", format.quote,
+                    "Use this quote character around fields that contain separators");
+  table->add_option("--id", id_, "Read IDs as hexadecimal (hex) or decimal (dec)")
       ->check(words({"hex", "dec"}))
       ->capture_default_str();
-  table->add_option("--bytes", bytes_, "Base of bytes: hex or dec; default: as --id")
+  table->add_option("--bytes", bytes_, "Read bytes as hexadecimal (hex) or decimal (dec); default: as --id")
       ->check(words({"hex", "dec"}));
-  table->add_option("--length", length_, "Unit of lengths: bytes or bits")
+  table->add_option("--length", length_, "Read lengths in bytes or bits")
       ->check(words({"bytes", "bits"}))
       ->capture_default_str();
   for (const char* const name : {"--separator", "--quote", "--id", "--bytes", "--length"})

@@ -6,20 +6,21 @@
 
 namespace plimsoll {
 
-/// Adds --format, --payload, --channel, --name-channel and --truncated, which say how a verb reads captures.
-/// `format` outlives `verb`.
+/// Adds --format, --payload, --channel, --name-channel, --time and --truncated, which define how a verb reads
+/// captures. `format` must outlive `verb`.
 void add_capture_options(CLI::App& verb, FormatOptions& format);
-/// Adds --merge-channels to a verb that makes recordings of captures; call it after the others.
+/// Adds --merge-channels to a verb that makes recordings of captures. Call it after the other functions that
+/// add options.
 void add_merge_channels(CLI::App& verb, FormatOptions& format);
 
-/// The capture options, and a table whose columns the command line describes: --columns, --separator and so
-/// on. The result is in the format after parsing.
+/// The capture options, and those that describe the columns of a table, such as --columns and --separator.
+/// After parsing, settle() completes the format.
 class TableOptions {
  public:
   void add(CLI::App& verb, FormatOptions& format);
-  /// Completes `format` by the values given.
+  /// Sets the fields of `format` that depend on several options.
   void settle(FormatOptions& format) const;
-  /// The arguments that pass the same to another verb: how to read the table, and its labels.
+  /// Returns arguments that pass these table options, with the labels, to another verb.
   std::vector<std::string> as_words(const FormatOptions& format) const;
 
  private:

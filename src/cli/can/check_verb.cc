@@ -11,10 +11,10 @@
 #include "can/live/dbc_remarks.h"
 #include "can/live/event_text.h"
 #include "can/live/frame_feed.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/verbs.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -29,7 +29,7 @@ struct CheckVerbOptions {
   Resources resources;
 };
 
-// Indexed by channel. A DBC describes one bus, so that gaps and counters are those of a channel.
+// Indexed by channel. A DBC describes one bus, so gaps and counters are checked per channel.
 using Channels = std::map<std::string, DbcRules>;
 
 void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, Channels& channels) {
@@ -86,7 +86,7 @@ void run(const CheckVerbOptions& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  std::exception_ptr damage;  // EvaluationResult before the damage are reported before it.
+  std::exception_ptr damage;  // Findings before the damage are reported first.
   try {
     for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
   } catch (const InputError&) {
@@ -111,17 +111,17 @@ void run(const CheckVerbOptions& options) {
     print_json(summary);
   } else {
     print_table(dbc, channels);
-    fmt::print("{} of {} frames break what {} says\n", format_count(broken), format_count(frames),
+    fmt::print("{} of {} frames break rules of {}\n", format_count(broken), format_count(frames),
                options.dbc);
     if (losses.lines + losses.frames > 0)
-      fmt::print("{} malformed lines and {} frames that the system dropped were not evaluated\n",
+      fmt::print("{} malformed lines and {} frames that the system dropped were not checked\n",
                  format_count(losses.lines), format_count(losses.frames));
   }
   if (losses.truncation)
     feed_options.format.warn(truncation_text(options.sources.front(), *losses.truncation, frames));
   if (damage) std::rethrow_exception(damage);
   if (frames == 0 && !stop)
-    throw InputError(fmt::format("{}: no frame was evaluated", options.sources.front()));
+    throw InputError(fmt::format("{}: found no frame to check", options.sources.front()));
   if (options.fail && broken > 0) throw AlarmsRaised{};
 }
 
@@ -130,13 +130,15 @@ void run(const CheckVerbOptions& options) {
 void add_check(CLI::App& app) {
   auto options = std::make_shared<CheckVerbOptions>();
   CLI::App* verb = app.add_subcommand("check", "Find frames that contradict a DBC");
-  verb->add_option("DBC", options->dbc, "A DBC with the messages and signals of the bus")->required();
-  verb->add_option("SOURCE", options->sources,
-                   "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
+  verb->add_option("DBC", options->dbc, "A DBC file that describes the messages and signals of the bus")
+      ->required();
+  verb->add_option(
+          "SOURCE", options->sources,
+          "A capture in any format, a named pipe, - for standard input, or one or more CAN interfaces")
       ->required();
   verb->add_flag("--fail-on-finding", options->fail, "Exit with 10 if any frame breaks a rule");
   verb->add_flag("--strict", options->feed.strict,
-                 "Stop with an error at a malformed line; default: count it");
+                 "Stop with an error at a malformed line; default: count and skip it");
   verb->add_flag("--json", options->json, "Print the findings as JSON");
   add_capture_options(*verb, options->feed.format);
   options->resources.add_budget(*verb);

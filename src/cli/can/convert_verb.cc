@@ -7,11 +7,11 @@
 #include "base/units.h"
 #include "can/capture/sources.h"
 #include "can/write/convert.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
-#include "cli/verbs.h"
 #include "store/data_set.h"
 #include "telemetry/progress.h"
 
@@ -27,20 +27,21 @@ struct ConvertVerbOptions {
   bool json = false;
 };
 
-// The options with which the captures are read back to the same frames.
+// The command that reads the captures back into the same frames.
 std::string way_back(const ConvertResult& result) {
   return fmt::format("plimsoll ingest can {} --out FRAMES{}{}{}", result.out.string(),
                      result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "",
                      result.merged ? " --merge-channels" : "");
 }
 
-// The value of --to, or the format for the ending of the output.
+// The format that --to names; without --to, the one that the output's file name extension selects, or csv.
 const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captured) {
   if (!options.to.empty()) return written_format(options.to);
   const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;
   if (by_ending != nullptr) return *by_ending;
   if (is_captured && is_capture(options.convert.out))
-    throw UsageError(fmt::format("{}: its ending tells no format; give --to", options.convert.out.string()));
+    throw UsageError(fmt::format("{}: its file name extension names no format that can be written; give --to",
+                                 options.convert.out.string()));
   return written_format("csv");
 }
 
@@ -58,7 +59,7 @@ void print_result(const ConvertResult& result, const ConvertVerbOptions& options
   fmt::print("{}: {} frames of {} recordings as {}; {}\n", result.out.string(), format_count(result.frames),
              result.recordings, options.convert.to->name, format_seconds(seconds));
   if (const std::string lost = result.losses.text(); !lost.empty())
-    fmt::print("{} does not hold: {}\n", options.convert.to->name, lost);
+    fmt::print("left out, as {} cannot hold it: {}\n", options.convert.to->name, lost);
   fmt::print("back: {}\n{}\n", way_back(result), budget.report());
 }
 
@@ -93,27 +94,28 @@ void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<ConvertVerbOptions>();
   CLI::App* verb = app.add_subcommand(
       "convert", "Convert between capture formats, and between graph sets and PyTorch Geometric files");
-  verb->add_option(
-          "SOURCE", options->convert.source,
-          "A data set of frames, a capture in any format, a graph_set, or PyTorch Geometric files: a .pt "
-          "file or a folder of them; .arxml, .kcd or .sym, which become a DBC (in Python, with cantools)")
+  verb->add_option("SOURCE", options->convert.source,
+                   "A data set of frames; a capture in any format; a graph_set; PyTorch Geometric files (a "
+                   ".pt file or a folder of them); or an .arxml, .kcd or .sym file to convert to a DBC (in "
+                   "Python, with cantools)")
       ->required();
   verb->add_option("--out", options->convert.out,
-                   "Write to this folder; for a capture, to this file or its folder")
+                   "Write to this folder; for a capture, to this file or into this folder")
       ->required()
       ->type_name("PATH");
-  verb->add_option(
-          "--to", options->to,
-          "Frames and captures: output format, csv or candump; default: by the ending of --out, else csv")
+  verb->add_option("--to", options->to,
+                   "Frames and captures: write this format, csv or candump; default: by the file name "
+                   "extension of --out, else csv")
       ->type_name("FORMAT");
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,
                  "Captures: label every frame 0, as csv needs labels");
-  verb->add_option("--bus", options->bus, "Descriptions of several buses: convert this bus to a DBC")
+  verb->add_option("--bus", options->bus,
+                   "If the description covers several buses, convert this bus to a DBC")
       ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
-                   "Captures: leave out kinds of frames that csv cannot hold: remote, error. PyTorch "
-                   "Geometric files: leave out attributes that a graph_set has no column for")
+                   "Captures: leave out frames of this kind, which csv cannot hold: remote or error. PyTorch "
+                   "Geometric files: leave out this attribute, for which a graph_set has no column")
       ->type_name("NAME");
   verb->add_flag("--trust", options->trust, "PyTorch Geometric files: also load files that may run code");
   verb->add_flag("--force", options->convert.force, "Replace an existing output");

@@ -13,11 +13,11 @@
 #include "can/live/detection.h"
 #include "can/live/event_sink.h"
 #include "can/live/frame_feed.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
-#include "cli/verbs.h"
 #include "cli/word_option.h"
 #include "io/source_reader.h"
 
@@ -71,7 +71,7 @@ int64_t tick_of(const DetectVerbOptions& options) {
   if (options.tick.empty()) return 0;
   const WindowLength tick = WindowLength::parse(options.tick);
   if (tick.unit != WindowUnit::nanoseconds)
-    throw UsageError(fmt::format("--tick '{}': expected a time, as in 100ms", options.tick));
+    throw UsageError(fmt::format("--tick '{}': expected a time, such as 100ms", options.tick));
   return tick.value;
 }
 
@@ -81,13 +81,13 @@ std::map<std::string, std::string> models_by_channel(const std::vector<std::stri
     const size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
       throw UsageError(
-          fmt::format("--detector '{}': expected CHANNEL=MODEL, as in can1=body.safetensors", word));
+          fmt::format("--detector '{}': expected CHANNEL=MODEL, such as can1=body.safetensors", word));
     models[word.substr(0, equals)] = word.substr(equals + 1);
   }
   return models;
 }
 
-// Set by HUP to have the detectors' files read again.
+// Set by SIGHUP to have the detectors' files read again.
 std::atomic<bool> reload_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -99,9 +99,10 @@ void warn_of_other_windows(const StreamDetector& detector) {
   const WindowOptions& now = detector.windows();
   const WindowOptions& trained = detector.trained_windows();
   if (now.window != trained.window)
-    fmt::print(stderr,
-               "plimsoll: windows of {}, but the detector and its thresholds come from windows of {}\n",
-               WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
+    fmt::print(
+        stderr,
+        "plimsoll: windows of {}, but the detector was trained, and its thresholds set, on windows of {}\n",
+        WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
 }
 
 Incidents::Options incident_options(const DetectVerbOptions& options) {
@@ -112,26 +113,24 @@ Incidents::Options incident_options(const DetectVerbOptions& options) {
   return incidents;
 }
 
-// Alarms that were not reported must not pass for silence.
+// Reports suppressed alarms, so that their absence is not mistaken for benign traffic.
 void report_dropped_alarms(const DetectCounts& counts) {
   const int64_t events = counts.over_rate + counts.over_bytes;
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
   if (events + alarms == 0) return;
-  fmt::print(
-      stderr,
-      "plimsoll: {} events told; held back {} events (over the rate {}, over the bytes {}) and {} alarms "
-      "(blocked {}, sampled out {}, below the threshold {})\n",
-      counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
-      counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
+  fmt::print(stderr,
+             "plimsoll: {} events reported; suppressed {} events (over the rate {}, over the bytes {}) and "
+             "{} alarms (blocked {}, sampled out {}, below the threshold {})\n",
+             counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
+             counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
 
-// Windows that were not evaluated must not pass for benign.
+// Throws if no window was evaluated, as the traffic would seem benign.
 void require_windows(const std::string& source, const AlarmLines& lines, const FeedLosses& losses) {
   if (lines.windows() > 0) return;
   throw InputError(
       fmt::format("{}: no window was evaluated: found {} frames, {} malformed lines and {} frames of other "
-                  "channels, expected "
-                  "the frames of a window at least",
+                  "channels, expected at least enough frames for one window",
                   source, lines.frames(), losses.lines, losses.other_channels));
 }
 
@@ -155,7 +154,7 @@ void run(const DetectVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
-  // A terminal that is closed ends the programs that run in it.
+  // SIGHUP reloads detectors, except on a terminal: there it means that the terminal was closed.
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   options.table.settle(feed_options.format);
@@ -200,7 +199,7 @@ void run(const DetectVerbOptions& options) {
                                  .vehicle = options.vehicle},
                                 counts);
     detection.run();
-  }  // No heartbeat comes after the summary.
+  }  // The monitor ends here, so that no heartbeat follows the summary.
   lines.summarise(feed->losses(), budget.report_json(), has_events ? events_json(counts) : Json());
   if (const auto& truncation = feed->losses().truncation)
     feed_options.format.warn(truncation_text(source, *truncation, lines.frames()));
@@ -230,23 +229,27 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->type_name("SECONDS")
       ->excludes(gap);
   verb.add_option("--event-after", options.incidents.min_windows,
-                  "Minimum alarms before an incident is reported")
+                  "Report an incident only after this number of alarms")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--event-within", options.event_within,
-                  "Count these alarms in an interval of this length; default: in the incident")
+  verb.add_option(
+          "--event-within", options.event_within,
+          "Count the alarms of --event-after in an interval of this length; default: in the whole incident")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS");
-  verb.add_option("--event-rate", options.event_rate, "Maximum events in a window of traffic; 0: no limit")
+  verb.add_option("--event-rate", options.event_rate,
+                  "Report at most this number of events per --event-window; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--event-bytes", options.event_bytes, "Maximum bytes of events in a window; 0: no limit")
+  verb.add_option("--event-bytes", options.event_bytes,
+                  "Report at most this number of bytes of events per --event-window; 0: no limit")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--event-window", options.event_window, "Length of this window")
+  verb.add_option("--event-window", options.event_window,
+                  "Apply --event-rate and --event-bytes to windows of this length, in the traffic's time")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -265,7 +268,7 @@ void add_events(CLI::App& verb, CLI::Option* all, DetectVerbOptions& options) {
   verb.add_option("--heartbeat", options.heartbeat, "Print a JSON heartbeat every SECONDS; 0: off")
       ->check(CLI::Range(0, 86400))
       ->type_name("SECONDS");
-  verb.add_option("--metrics", options.metrics, "Serve a page for Prometheus on this port of 127.0.0.1")
+  verb.add_option("--metrics", options.metrics, "Serve metrics for Prometheus on this port of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
   add_event_filters(verb, events, options);
@@ -277,8 +280,9 @@ void add_detect(CLI::App& app) {
   auto options = std::make_shared<DetectVerbOptions>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they arrive");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  verb->add_option("SOURCE", options->sources,
-                   "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
+  verb->add_option(
+          "SOURCE", options->sources,
+          "A capture in any format, a named pipe, - for standard input, or one or more CAN interfaces")
       ->required();
   verb->add_option("--detector", options->models, "Use another detector for a channel")
       ->type_name("CHANNEL=MODEL");
@@ -287,18 +291,20 @@ void add_detect(CLI::App& app) {
       ->type_name("ID,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  verb->add_option("--window", options->window,
-                   "Length of a window in frames or time; default: as the detector was trained")
+  verb->add_option(
+          "--window", options->window,
+          "Evaluate windows of this length in frames or time, such as 100 or 50ms; default: as in training")
       ->type_name("LENGTH");
-  verb->add_option("--stride", options->stride,
-                   "Distance from one window to the next; default: as the detector was trained")
+  verb->add_option(
+          "--stride", options->stride,
+          "Start a window at this distance from the start of the previous one; default: as in training")
       ->type_name("LENGTH");
   verb->add_option("--tick", options->tick,
-                   "Also check for silence every TIME; default: only windows are checked")
+                   "Also check for silence every TIME, such as 100ms; default: only when a window ends")
       ->type_name("TIME");
   CLI::Option* const rate = verb->add_option(
       "--false-alarms", options->detect.false_alarms,
-      "Use the threshold for this false-alarm rate, 0.01 or 0.001; default: the lowest stored");
+      "Use the threshold for this false-alarm rate, 0.01 or 0.001; default: the lowest rate stored");
   rate->type_name("RATE");
   verb->add_option("--threshold", options->detect.threshold,
                    "Call windows above this score an attack; the threshold of fused scores is 1")
@@ -310,12 +316,14 @@ void add_detect(CLI::App& app) {
   verb->add_flag("--json", options->json, "Print JSON lines; the last one is the summary");
   add_events(*verb, all, *options);
   verb->add_option("--vehicle", options->vehicle, "Name the vehicle in incidents")->type_name("NAME");
-  verb->add_option("--dbc", options->dbc, "Read names of messages from this DBC")->type_name("FILE");
+  verb->add_option("--dbc", options->dbc, "Read message and signal names from this DBC file")
+      ->type_name("FILE");
   verb->add_flag("--j1939", options->j1939,
-                 "Report parameter groups and addresses of 29-bit IDs; implied by a DBC with such groups");
+                 "Report the J1939 parameter groups and addresses of 29-bit IDs; implied by a DBC with "
+                 "parameter groups");
   verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit with 10 if any alarm was raised");
   verb->add_flag("--strict", options->feed.strict,
-                 "Stop with an error at a malformed line; default: count it");
+                 "Stop with an error at a malformed line; default: count and skip it");
   options->table.add(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer(

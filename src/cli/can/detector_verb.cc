@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "can/capture/capture_format.h"
+#include "cli/can/can_verbs.h"
 #include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "cli/verbs.h"
 #include "io/file.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
@@ -28,16 +28,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The recipe if none is named: the small published student on behaviour features, for one vehicle.
+// The default recipe: the small published student on behaviour features, for one vehicle.
 constexpr const char* kDetectorRecipe =
-    R"(# A detector of one vehicle, from its benign traffic and attacks put into it.
+    R"(# A detector for one vehicle, trained on its benign traffic with injected attacks.
 seed: 42
 task: detection
 data:
   features: behaviour
   window: 100
   stride: 100
-  # One drive does not show how these vary.
+  # One drive does not show how much these features vary.
   without: [known_transition, fixed_bits, jumps, counter_broken, length_unusual, still, byte_deviation_0, byte_deviation_1,
             byte_deviation_2, byte_deviation_3, byte_deviation_4, byte_deviation_5, byte_deviation_6, byte_deviation_7]
 training:
@@ -62,13 +62,13 @@ struct DetectorVerbOptions {
   bool force = false;
 };
 
-/// Runs verbs of this program one after the other, as a person would type them.
+/// Runs verbs of this program one after the other, as a user would type them.
 class Steps {
  public:
   Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
 
-  /// `output` is a file for what the verb prints; empty: stderr. Errors: Error with the exit code of a verb
-  /// that failed; Stopped, if a signal to this process ended it; Failure.
+  /// The verb's standard output goes to the file `output`; empty: to stderr. Errors: Error with the exit code
+  /// of the failed verb; Stopped if a signal to this process ended the verb; Failure.
   void run(std::vector<std::string> words, const fs::path& output = {}) {
     throw_if_stopped();
     std::string line = "plimsoll";
@@ -78,18 +78,18 @@ class Steps {
     const int status = wait_for(start(words, output));
     if (WIFSIGNALED(status)) {
       throw_if_stopped();
-      throw Failure(fmt::format("`{}` was ended by signal {} ({})", line, WTERMSIG(status),
+      throw Failure(fmt::format("`{}` was killed by signal {} ({})", line, WTERMSIG(status),
                                 ::strsignal(WTERMSIG(status))));
     }
     const int code = WEXITSTATUS(status);
     if (code == 0) return;
     throw Error(code, fmt::format("`{}` ended with exit code {}{}", line, code,
-                                  code == 75 ? "; the same command goes on from there" : ""));
+                                  code == 75 ? "; run the same command again to continue" : ""));
   }
 
  private:
-  // Starts the verb in a process group of its own, so that it gets the signals of this process only once.
-  // When this process ends for any reason, the verb is asked to stop.
+  // Starts the verb in its own process group, so that it gets the signals of this process only once. If this
+  // process ends for any reason, the verb gets SIGTERM.
   pid_t start(std::vector<std::string>& words, const fs::path& output) const {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -129,7 +129,7 @@ class Steps {
 };
 
 // Describes the detector's results on the windows that were not trained on.
-std::string verdict_of(const fs::path& evaluation) {
+std::string summary_of(const fs::path& evaluation) {
   const Json json = parse_json(read_text(evaluation));
   const Json* strictest = nullptr;
   for (const Json& model : json.at("splits").at(0).at("models")) {
@@ -139,28 +139,28 @@ std::string verdict_of(const fs::path& evaluation) {
       strictest = &model;
   }
   if (strictest == nullptr) return "";
-  const auto percent = [&](const char* figure) {
-    const Json& value = strictest->at(figure);
+  const auto percent = [&](const char* metric) {
+    const Json& value = strictest->at(metric);
     return value.is_number() ? fmt::format("{:.2f} %", 100 * value.get<double>()) : "- %";
   };
   const Json& hourly = strictest->at("false_alarms_per_hour");
   return fmt::format(
-      "on the last fifth of the traffic it finds {} of the windows with attacks put into them, and "
-      "raises a false alarm in {} of the others{}",
+      "on the last fifth of the traffic, it detects {} of the windows with injected attacks and raises false "
+      "alarms in {} of the other windows{}",
       percent("recall"), percent("fpr"),
-      hourly.is_number() ? fmt::format(", {:.3g} an hour", hourly.get<double>()) : "");
+      hourly.is_number() ? fmt::format(", or {:.3g} per hour", hourly.get<double>()) : "");
 }
 
 using Words = std::vector<std::string>;
 
-// The recipe to train by: the one given, or the default recipe written to the folder of work.
+// The recipe to train: the given one, or the default recipe, which is written to the work folder.
 fs::path recipe_of(const DetectorVerbOptions& options) {
   if (!options.recipe.empty()) return options.recipe;
   fs::path recipe = options.work / "recipe.yaml";
   if (!options.force && fs::exists(recipe) && read_text(recipe) != kDetectorRecipe)
-    throw Failure(
-        fmt::format("{} is another recipe than this verb writes; give it as --recipe, or another --work",
-                    recipe.string()));
+    throw Failure(fmt::format(
+        "{} differs from the recipe that this verb writes; pass it with --recipe, or choose another --work",
+        recipe.string()));
   write_text(recipe, kDetectorRecipe);
   return recipe;
 }
@@ -169,7 +169,7 @@ fs::path recipe_of(const DetectorVerbOptions& options) {
 Words ingest_words(const DetectorVerbOptions& options, const fs::path& benign) {
   Words ingest = {"ingest", "can"};
   ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
-  // Folders are splits only if the name of one begins with train.
+  // --split train: without it, the names of folders may become splits.
   for (const char* word :
        {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
     ingest.emplace_back(word);
@@ -190,7 +190,7 @@ void run(DetectorVerbOptions& options) {
   sources.emplace_back(options.recipe);
   require_no_source(options.out, sources);
   if (!options.force && fs::exists(options.out))
-    throw Failure(options.out.string() + " exists already; give --force to replace it");
+    throw Failure(options.out.string() + " already exists; give --force to replace it");
   if (options.work.empty()) options.work = options.out.string() + ".work";
   const fs::path benign = options.work / "benign", frames = options.work / "frames",
                  run = options.work / "run";
@@ -215,10 +215,10 @@ void run(DetectorVerbOptions& options) {
                    {budget, force}));
   } catch (const Error& error) {
     if (error.exit_code() != kBadInput) throw;
-    throw InputError(fmt::format(
-        "{}: attacks cannot be put into this traffic, for the reason above; a detector is made from "
-        "a drive of some minutes in which IDs come at regular intervals",
-        fmt::join(options.captures, " ")));
+    throw InputError(
+        fmt::format("{}: attacks cannot be injected into this traffic, for the reason above; expected a "
+                    "drive of several minutes in which IDs are sent at regular intervals",
+                    fmt::join(options.captures, " ")));
   }
   Words train = {"train", recipe.string(), "--data", frames.string(), "--run", run.string()};
   for (const std::string& override : options.overrides) train.insert(train.end(), {"-O", override});
@@ -230,9 +230,9 @@ void run(DetectorVerbOptions& options) {
 
   const std::string model = read_text(run / "detector.safetensors");
   replace_file(options.out, [&](File& file) { file.write(model.data(), model.size()); });
-  if (const std::string verdict = verdict_of(evaluation); !verdict.empty())
-    fmt::print("{}: {}; all figures: {}\n", options.out.string(), verdict, evaluation.string());
-  fmt::print("{}: a detector of the vehicle; next: plimsoll detect {} CAPTURE\n", options.out.string(),
+  if (const std::string summary = summary_of(evaluation); !summary.empty())
+    fmt::print("{}: {}; all metrics: {}\n", options.out.string(), summary, evaluation.string());
+  fmt::print("{}: the vehicle's detector; next: plimsoll detect {} CAPTURE\n", options.out.string(),
              options.out.string());
 }
 
@@ -240,16 +240,20 @@ void run(DetectorVerbOptions& options) {
 
 void add_detector(CLI::App& app) {
   auto options = std::make_shared<DetectorVerbOptions>();
-  CLI::App* verb =
-      app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
-  verb->add_option("CAPTURE", options->captures, "Benign traffic, in any format of `ingest can`")->required();
+  CLI::App* verb = app.add_subcommand(
+      "detector", "Train an attack detector for a vehicle from its unlabelled benign traffic");
+  verb->add_option("CAPTURE", options->captures, "Benign captures, in any format that `ingest can` reads")
+      ->required();
   verb->add_option("--out", options->out, "Write the detector to this file")->required()->type_name("MODEL");
-  verb->add_option("--work", options->work, "Keep data sets and the run in this folder; default: MODEL.work")
+  verb->add_option("--work", options->work,
+                   "Keep intermediate data sets and the run in this folder; default: MODEL.work")
       ->type_name("DIR");
-  verb->add_option("--recipe", options->recipe, "Train by this recipe")->type_name("RECIPE");
+  verb->add_option("--recipe", options->recipe, "Train with this recipe; default: a built-in one")
+      ->type_name("RECIPE");
   verb->add_option("-O,--override", options->overrides, "Override a key of the recipe")
       ->type_name("section.key=value");
-  verb->add_option("--attacks", options->attacks, "Attacks to put into the traffic for training")
+  verb->add_option("--attacks", options->attacks,
+                   "Inject these attacks, separated by commas, into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();
   options->table.add(*verb, options->format);

@@ -91,9 +91,10 @@ void add_ingest_can(CLI::App& ingest) {
   can->add_option("--out", options->ingest.out, "Write the data set to this folder")
       ->required()
       ->type_name("DIR");
-  can->add_option("--split", options->ingest.split,
-                  "Split name for captures not in a subfolder, such as train; default: the name of their "
-                  "folder. If it begins with train and no folder's name does, it applies to all captures")
+  can->add_option(
+         "--split", options->ingest.split,
+         "Name the split of captures that are not in a subfolder, such as train; default: the name of their "
+         "folder. If NAME begins with train and no folder's name does, NAME applies to all captures")
       ->type_name("NAME");
   can->add_option("--shard", options->shard,
                   "Make only part I of N, from whole captures; `plimsoll merge` joins the parts")

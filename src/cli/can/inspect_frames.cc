@@ -23,7 +23,8 @@ std::string traps_text(const Recording& recording) {
   return text;
 }
 
-// Formats "of them 12,000 extended, 3 remote, 1 error, 40 with more than 8 bytes; channels: can0, can1".
+// Returns a text such as "including 12,000 with extended IDs, 3 remote frames, 1 error frames, 40 CAN FD
+// frames; channels: can0, can1".
 std::string kinds_text(const FramesView& view) {
   int64_t extended = 0, remote = 0, error = 0;
   for (const uint32_t id : view.frames().can_id) {
@@ -46,7 +47,7 @@ std::string kinds_text(const FramesView& view) {
     channels.insert(recording.channels.begin(), recording.channels.end());
   }
   std::string text =
-      fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD",
+      fmt::format("including {} with extended IDs, {} remote frames, {} error frames, {} CAN FD frames",
                   format_count(extended), format_count(remote), format_count(error), format_count(fd));
   if (brs + esi + sent > 0)
     text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
@@ -62,12 +63,12 @@ class FramesInspector : public Inspector {
   std::string kind() const override { return "frames"; }
 
   std::vector<CLI::Option*> add_options(CLI::App& verb) override {
-    CLI::Option* const j1939 = verb.add_flag(
-        "--j1939", j1939_,
-        "Frames: show the parameter groups and addresses of 29-bit IDs; implied by a DBC with such groups");
+    CLI::Option* const j1939 = verb.add_flag("--j1939", j1939_,
+                                             "Frames: show the J1939 parameter groups and addresses of "
+                                             "29-bit IDs; implied by a DBC with parameter groups");
     CLI::Option* const dbc = verb.add_option(
         "--dbc", dbc_,
-        "Frames: show the messages and signals that this DBC names, and the IDs that it does not know");
+        "Frames: show the messages and signals that this DBC names, and the IDs that it does not describe");
     dbc->type_name("FILE");
     return {j1939, dbc};
   }
@@ -109,14 +110,14 @@ void FramesInspector::print(const std::string& folder) const {
              view.recordings().size(), kinds_text(view), table.text());
   const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
                                  [](const Recording& recording) { return traps_text(recording).empty(); });
-  if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
+  if (clean) fmt::print("\nfound no odd payloads, blanks, blank lines, CR LF or decreasing times\n");
   if (j1939_ || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
   if (!dbc_.empty()) fmt::print("\n{}", dbc_table(view.frames(), dbc));
 }
 
 }  // namespace
 
-std::unique_ptr<Inspector> inspector_of_frames() {
+std::unique_ptr<Inspector> inspector_can() {
   return std::make_unique<FramesInspector>();
 }
 

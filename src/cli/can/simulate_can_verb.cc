@@ -29,7 +29,7 @@ struct SimulateVerbOptions {
 
 SimulateResult make(const SimulateVerbOptions& options, const SimulateProgress& progress) {
   if (!options.inject.frames.empty()) {
-    if (options.format != "frames") throw UsageError("--inject writes frames: give no other --format");
+    if (options.format != "frames") throw UsageError("--inject writes only frames; remove --format");
     InjectOptions inject = options.inject;
     inject.out = options.simulate.out;
     inject.seed = options.simulate.seed;
@@ -56,10 +56,12 @@ void run(const SimulateVerbOptions& options) {
   const double seconds = watch.seconds();
   std::string remarks;
   if (result.left_out > result.not_periodic)
-    remarks += fmt::format("nothing was put into {} recordings with attacks, without times, or copies\n",
-                           result.left_out - result.not_periodic);
+    remarks +=
+        fmt::format("{} recordings were left unchanged, as they hold attacks, lack times or are copies\n",
+                    result.left_out - result.not_periodic);
   if (result.not_periodic > 0)
-    remarks += fmt::format("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
+    remarks +=
+        fmt::format("{} recordings were left unchanged, as they have no periodic ID\n", result.not_periodic);
   print_made(
       {.out = options.simulate.out,
        .already_there = result.already_there,
@@ -88,37 +90,39 @@ void add_simulate_can(CLI::App& verb) {
       ->required()
       ->type_name("PATH");
   can->add_option("--format", options->format,
-                  "Output format: frames, a data set; csv or candump, a folder of captures")
+                  "Write a data set (frames), or a folder of captures (csv or candump)")
       ->check(CLI::IsMember({"frames", "csv", "candump"}))
       ->capture_default_str();
   CLI::Option* frames =
-      can->add_option("--frames", simulate.frames, "Total number of frames of all recordings")
+      can->add_option("--frames", simulate.frames, "Simulate this total number of frames in all recordings")
           ->check(at_least(1))
           ->type_name("N");
-  can->add_option("--seed", simulate.seed, "Random seed")->capture_default_str();
+  can->add_option("--seed", simulate.seed, "Use this random seed")->capture_default_str();
   CLI::Option* vehicles =
-      can->add_option("--vehicles", simulate.vehicles, "Number of vehicles; the last one is never trained on")
+      can->add_option("--vehicles", simulate.vehicles,
+                      "Simulate this number of vehicles; the last one is never used for training")
           ->check(CLI::Range(2, 64))
           ->capture_default_str();
-  can->add_option("--attacks", options->attacks,
-                  "Attacks by name, separated by commas, or none; there are injection and flooding as well")
+  can->add_option(
+         "--attacks", options->attacks,
+         "Use these attacks, separated by commas, or none; injection and flooding are also available")
       ->type_name("LIST")
       ->capture_default_str();
   InjectOptions& inject = options->inject;
-  CLI::Option* injected =
-      can->add_option(
-             "--inject", inject.frames,
-             "Put the attacks into the benign recordings of this data set of frames instead of simulating")
-          ->type_name("FRAMES")
-          ->excludes(frames)
-          ->excludes(vehicles);
-  can->add_option("--target", options->target,
-                  "With --inject: attack the ID of any frame, or one that is sent periodically")
+  CLI::Option* injected = can->add_option("--inject", inject.frames,
+                                          "Inject the attacks into the benign recordings of this data set of "
+                                          "frames instead of simulating vehicles")
+                              ->type_name("FRAMES")
+                              ->excludes(frames)
+                              ->excludes(vehicles);
+  can->add_option(
+         "--target", options->target,
+         "With --inject: attack the ID of any frame (any), or only IDs that are sent periodically (periodic)")
       ->check(CLI::IsMember({"any", "periodic"}))
       ->capture_default_str()
       ->needs(injected);
   can->add_flag("--label-silence", inject.label_silence,
-                "With --inject: label the frames while suppression keeps its target silent")
+                "With --inject: also label frames as attacks while suppression keeps its target silent")
       ->needs(injected);
   can->add_flag("--keep", inject.keep, "With --inject: also keep the recordings of the set unchanged")
       ->needs(injected);

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Adds `truncated_at` of --json: the byte at which each capture is cut off, by its source; adds nothing if
-/// none is.
+/// Adds the field `truncated_at` of --json: by source, the byte at which a capture is cut off. Adds nothing
+/// if no capture is.
 void add_truncated(const std::vector<Recording>& recordings, Json& json);
 
 }  // namespace plimsoll

@@ -5,11 +5,11 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "can/windows/windows_set.h"
+#include "cli/can/can_verbs.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
-#include "cli/verbs.h"
 #include "cli/word_option.h"
 #include "telemetry/progress.h"
 
@@ -60,18 +60,19 @@ void add_windows(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   add_word_option(*verb, "--features", options->windows.windows.features,
-                  "Choose the features: compat, the published KD-GAT graphs, bit for bit; behaviour, every "
-                  "frame, with time and length");
-  verb->add_option("--window", options->window, "Length of a window in frames, or time: 50ms (behaviour)")
+                  "Choose the features: those of the published KD-GAT graphs, bit for bit (compat), or "
+                  "features of every frame with time and length (behaviour)");
+  verb->add_option("--window", options->window,
+                   "Cut windows of this length in frames, or, with behaviour, in time, such as 50ms")
       ->capture_default_str();
-  verb->add_option(
-      "--stride", options->stride,
-      "Distance from one window to the next: frames (default 100), or time (default: the window)");
+  verb->add_option("--stride", options->stride,
+                   "Start a window at this distance from the start of the previous one, in frames or time; "
+                   "default: 100 frames, or the length of a window in time");
   verb->add_option("--vocabulary-from", options->windows.windows.learn_from.splits,
-                   "Take the known IDs from these splits; default: those whose names start with train")
+                   "Take the known IDs from these splits; default: splits whose names start with train")
       ->type_name("SPLIT");
   verb->add_option("--calibrate", options->windows.windows.calibration.windows,
-                   "Compare each recording with its own first N benign windows, at most a third of them "
+                   "Calibrate on the first WINDOWS benign windows of each recording, at most a third of them "
                    "(behaviour)")
       ->check(at_least(0))
       ->type_name("WINDOWS");

@@ -17,7 +17,7 @@ struct BlockSection {
   int64_t graphs = 64;
   int64_t nodes = 4096;
   int64_t edges = 16384;
-  int64_t seeds = 128;  ///< For one giant graph.
+  int64_t seeds = 128;  ///< Maximum number of seeds, for one giant graph.
 };
 
 void apply_preset(BlockSection& block, BlockPreset preset);

@@ -13,15 +13,16 @@ enum class AttentionKind : uint8_t { gat, gatv2 };
 template <>
 inline constexpr auto kWords<AttentionKind> = std::to_array<std::string_view>({"gat", "gatv2"});
 
-/// How JumpingKnowledge joins the outputs of layers (nn/jumping_knowledge.h).
+/// How JumpingKnowledge combines the outputs of layers (nn/jumping_knowledge.h).
 enum class JkMode : uint8_t { cat, max, lstm };
 template <>
 inline constexpr auto kWords<JkMode> = std::to_array<std::string_view>({"cat", "max", "lstm"});
 
-/// The options of a GATWithJK: a section of the recipe, and what a model file holds. The defaults are the
-/// published small preset, 65,354 parameters at 2,049 IDs.
+/// The options of a GATWithJK: a section of the recipe, and the content of a model file. The defaults are the
+/// published small preset, with 65,354 parameters at 2,049 IDs.
 struct GatOptions {
-  int64_t num_ids = 2049;    ///< Rows of the embedding: the vocabulary, and one for unknown IDs.
+  int64_t num_ids = 2049;    ///< Rows of the embedding: one per ID of the vocabulary, and one for unknown
+                             ///< IDs.
   int64_t in_features = 11;  ///< Number of node features, of which the first is the ID index.
   int64_t embedding = 8;
   int64_t layers = 2;
@@ -31,14 +32,14 @@ struct GatOptions {
   int64_t fc_layers = 2;
   int64_t classes = 2;
   AttentionKind attention = AttentionKind::gat;
-  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0 for none.
+  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0: none.
   JkMode jk = JkMode::cat;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
 
-  // Keys of the recipe alone.
+  // Keys that only the recipe has.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
-  double id_dropout = 0;          ///< Share of training windows whose IDs become unknown.
+  double id_dropout = 0;          ///< Share of training graphs whose IDs become unknown.
   double learning_rate = 0;       ///< 0 for training.learning_rate.
 };
 
@@ -60,6 +61,22 @@ void visit_keys(Section& gat, Visit&& visit) {
   visit("fc_layers", gat.fc_layers, Range{1, 64});
   visit("id_dropout", gat.id_dropout, Range{0, 1});
   visit("learning_rate", gat.learning_rate, Range{0, 1e3});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GatOptions> auto& options, const auto& visit, const auto& later) {
+  visit("num_ids", options.num_ids, kSizeOption);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("fc_layers", options.fc_layers, kLayersOption);
+  later("attention", options.attention);
+  later("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("jk", options.jk);
+  later("pooling", options.pooling);
 }
 
 }  // namespace plimsoll

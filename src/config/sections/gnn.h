@@ -17,7 +17,7 @@ constexpr bool is_attention(ConvKind conv) {
   return conv == ConvKind::gat || conv == ConvKind::gatv2;
 }
 
-/// The normalisation after a convolution: `batch` over a block, `graph` is GraphNorm.
+/// The normalisation after a convolution: `batch` is over a block, `graph` is GraphNorm.
 enum class NormKind : uint8_t { none, batch, graph };
 template <>
 inline constexpr auto kWords<NormKind> = std::to_array<std::string_view>({"none", "batch", "graph"});
@@ -27,25 +27,26 @@ enum class LayerJoin : uint8_t { last, cat, max };
 template <>
 inline constexpr auto kWords<LayerJoin> = std::to_array<std::string_view>({"last", "cat", "max"});
 
-/// The options of a Gnn: a section of the recipe, and what a model file holds.
+/// The options of a Gnn: a section of the recipe, and the content of a model file.
 struct GnnOptions {
   ConvKind conv = ConvKind::gin;
   int64_t in_features = 0;
-  int64_t edge_features = 0;  ///< Number of edge features, which gat and gatv2 read.
-  /// The first feature of an edge is its weight; the other convolutions multiply by it.
+  int64_t edge_features = 0;  ///< Number of edge features, which only gat and gatv2 read.
+  /// Whether the first edge feature is its weight, by which the other convolutions multiply.
   bool edge_weight = false;
   int64_t num_ids = 0;  ///< If above 0, the first feature is an index below it, which is embedded.
   int64_t embedding = 8;
   int64_t layers = 3;
-  int64_t hidden = 64;  ///< Channels of a layer; for gat and gatv2, of all heads together.
+  int64_t hidden = 64;  ///< Channels of a layer; for gat and gatv2, the total of all heads.
   int64_t heads = 1;
   NormKind norm = NormKind::none;
   LayerJoin jk = LayerJoin::last;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
   double dropout = 0;
-  int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  int64_t classes = 2;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
 };
 
 template <EitherOf<GnnOptions> Section, typename Visit>
@@ -60,6 +61,26 @@ void visit_keys(Section& gnn, Visit&& visit) {
   visit("jk", gnn.jk, Choice<LayerJoin>{});
   visit("pooling", gnn.pooling, Choice<Reduce>{});
   visit("dropout", gnn.dropout, Range{0, 0.99});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<GnnOptions> auto& options, const auto& visit, const auto& later) {
+  visit("conv", options.conv);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("edge_features", options.edge_features, kSizeOrNoneOption);
+  later("edge_weight", options.edge_weight);
+  visit("num_ids", options.num_ids, kSizeOrNoneOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("norm", options.norm);
+  visit("jk", options.jk);
+  visit("pooling", options.pooling);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("classes", options.classes, kSizeOption);
+  visit("node_head", options.node_head);
+  later("values", options.values);
 }
 
 }  // namespace plimsoll

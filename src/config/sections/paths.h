@@ -19,14 +19,14 @@ template <>
 inline constexpr auto kWords<PathNorm> = std::to_array<std::string_view>({"none", "batch"});
 
 /// The options of a model of messages along paths of three edges between nodes with coordinates, SGMP or
-/// GTMP: the section `paths` of the recipe, and what a model file holds.
+/// GTMP: the section `paths` of the recipe, and the content of a model file.
 struct SgmpOptions {
   int64_t in_features = 0;
   int64_t hidden = 64;
   int64_t layers = 3;
   PathMode mode = PathMode::corrected;
   double cutoff = 10;  ///< Largest distance that Gaussians cover.
-  int64_t tile = 256;  ///< Paths that are in memory at once.
+  int64_t tile = 256;  ///< Maximum number of paths in memory at once.
   PathDirection direction = PathDirection::both;
   bool distances_only = false;  ///< Use no angles and torsions.
   PathReduce aggregate = PathReduce::sum;
@@ -34,12 +34,13 @@ struct SgmpOptions {
                                ///< and the mean over N in evaluation.
   PathReduce readout = PathReduce::sum;
   PathNorm norm = PathNorm::none;
-  bool gtmp = false;       ///< GTMP: pool the outputs of nodes, not their embeddings.
-  int64_t classes = 2;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  bool gtmp = false;         ///< GTMP: pool the outputs of nodes, not their embeddings.
+  int64_t classes = 2;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
+  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
 
-  // A key of the recipe alone.
+  // A key that only the recipe has.
   AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.
 };
 
@@ -56,6 +57,25 @@ void visit_keys(Section& paths, Visit&& visit) {
   visit("spanning_trees", paths.spanning_trees, Range{0, 65535});
   visit("readout", paths.readout, Choice<PathReduce>{});
   visit("norm", paths.norm, Choice<PathNorm>{});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<SgmpOptions> auto& options, const auto& visit, const auto& later) {
+  visit("in_features", options.in_features, kSizeOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("layers", options.layers, kLayersOption);
+  visit("mode", options.mode);
+  visit("cutoff", options.cutoff, RealOption{1e-30, 1e30});
+  visit("tile", options.tile, kSizeOption);
+  visit("direction", options.direction);
+  visit("distances_only", options.distances_only);
+  later("aggregate", options.aggregate);
+  later("spanning_trees", options.spanning_trees, WholeOption{0, 65535});
+  later("readout", options.readout);
+  later("norm", options.norm);
+  visit("classes", options.classes, kSizeOption);
+  visit("node_head", options.node_head);
+  later("values", options.values);
 }
 
 }  // namespace plimsoll

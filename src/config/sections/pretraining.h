@@ -15,13 +15,14 @@ inline constexpr auto kWords<OrderLoss> = std::to_array<std::string_view>({"vend
 /// GT-SSL: what a model of paths learns from unlabelled trees.
 struct PretrainingOptions {
   int64_t bins = 50;        ///< Bins of the histogram of distances to a node's children.
-  int64_t angle_bins = 0;   ///< Bins of the histogram of angles to them; 0: angles are not learned.
-  AutoOrNumber range = {};  ///< Upper end of the histogram; `auto` for that of paths.cutoff.
+  int64_t angle_bins = 0;   ///< Bins of the histogram of angles to a node's children; 0: angles are not
+                            ///< learned.
+  AutoOrNumber range = {};  ///< Upper end of the histogram of distances; `auto`: that of paths.cutoff.
   bool leaves = true;       ///< Whether nodes without children count in the growth loss.
   OrderLoss order = OrderLoss::vendrov;
   double order_weight = 1;
-  double margin = 1;  ///< Margin of pairs of nodes neither of which descends from the other.
-  /// Start of the forest of a graph that is no forest; -1 for the node with the most edges.
+  double margin = 1;  ///< Margin for pairs of nodes neither of which descends from the other.
+  /// Node from which the forest of a graph that is not a forest starts; -1: the node with the most edges.
   int64_t root = -1;
 };
 

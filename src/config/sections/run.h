@@ -8,12 +8,13 @@
 
 namespace plimsoll {
 
-/// Steps of each stage, as in torch.profiler.schedule. None are traced if `active` is 0.
+/// Steps of each stage to skip, warm up and trace, as in torch.profiler.schedule. None are traced if `active`
+/// is 0.
 struct ProfileSection {
   int64_t wait = 1;
   int64_t warmup = 1;
   int64_t active = 0;
-  bool operators = false;  ///< Also trace torch's operators, which costs time.
+  bool operators = false;  ///< Also trace torch's operators, which takes additional time.
 };
 
 /// How a run is monitored. It does not change the result, so it is not part of the run's identity.
@@ -22,7 +23,7 @@ struct RunSection {
   ProfileSection profile;
 };
 
-/// Lists all keys but those of the profile.
+/// Lists all keys except those of the profile.
 template <EitherOf<RunSection> Section, typename Visit>
 void visit_keys(Section& run, Visit&& visit) {
   visit("trackers", run.trackers, Names{});

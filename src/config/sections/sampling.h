@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// What is sampled for a seed of one giant graph.
+/// Sampling of the neighbourhood of a seed, for one giant graph.
 struct SamplingSection {
-  std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1 for all.
+  std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1: all.
   bool replace = false;
   bool weighted = false;
   int64_t negatives = 1;        ///< Pairs without an edge per pair with an edge.

@@ -17,9 +17,10 @@ struct SplitSection {
   SplitBy by = SplitBy::time;
   double validation = 0.2;
   double test = 0;
-  AutoOrNumber embargo = {};                ///< Number of graphs.
-  std::vector<std::string> leave_out = {};  ///< Attacks.
-  int64_t rule = 2;                         ///< 1 for runs that were made before rule 2 existed.
+  AutoOrNumber embargo = {};                ///< Number of graphs, or `auto`.
+  std::vector<std::string> leave_out = {};  ///< Names of attacks.
+  int64_t rule = 2;                         ///< Version of the rule; 1 for runs that were made before rule 2
+                                            ///< existed.
 };
 
 template <EitherOf<SplitSection> Section, typename Visit>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/words.h"
 #include "config/checks.h"
@@ -21,13 +22,23 @@ inline constexpr auto kWords<ScheduleKind> = std::to_array<std::string_view>({"c
 enum class Precision : uint8_t { full, bf16_mixed, fp16_mixed };
 template <>
 inline constexpr auto kWords<Precision> = std::to_array<std::string_view>({"32", "bf16-mixed", "16-mixed"});
+// Lightning has another word for full precision.
+inline void translate_word(Precision, std::string& text) {
+  if (text == "32-true") text = "32";
+}
 
-/// Whether backward computes the values of layers again. `automatic` decides by the budget.
+/// Whether the backward pass computes the values of layers again. `automatic` decides by the budget.
 enum class GradientCheckpointing : uint8_t { automatic, on, off };
 template <>
 inline constexpr auto kWords<GradientCheckpointing> = std::to_array<std::string_view>({"auto", "on", "off"});
+// YAML reads `on` and `off` as words, and people write true and false.
+inline void translate_word(GradientCheckpointing, std::string& text) {
+  if (text == "true") text = "on";
+  if (text == "false") text = "off";
+}
 
-/// Blocks of a step whose gradients are summed apart. `automatic` decides by the number of parameters.
+/// Number of lanes of a batch, whose gradients are summed separately (engine/blocks/lane_tree.h). `automatic`
+/// decides by the number of parameters.
 enum class LaneCount : uint8_t { automatic, one, two, four, eight, sixteen, thirty_two, sixty_four };
 template <>
 inline constexpr auto kWords<LaneCount> = std::to_array<std::string_view>({"auto", "1", "2", "4", "8", "16",
@@ -53,7 +64,7 @@ struct TrainingSection {
   BlockSection block;
 };
 
-/// Lists all keys but those of the block.
+/// Lists all keys except those of the block.
 template <EitherOf<TrainingSection> Section, typename Visit>
 void visit_keys(Section& training, Visit&& visit) {
   visit("max_epochs", training.max_epochs, Range{1, 1e6});

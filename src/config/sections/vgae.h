@@ -14,14 +14,15 @@ enum class VgaeOutput : uint8_t { sigmoid, tanh };
 template <>
 inline constexpr auto kWords<VgaeOutput> = std::to_array<std::string_view>({"sigmoid", "tanh"});
 
-/// The options of a GraphAutoencoderNeighborhood: a section of the recipe, and what a model file holds. The
-/// defaults are the published small preset, 85,908 parameters at 2,049 IDs.
+/// The options of a GraphAutoencoderNeighborhood: a section of the recipe, and the content of a model file.
+/// The defaults are the published small preset, with 85,908 parameters at 2,049 IDs.
 struct VgaeOptions {
-  /// Rows of the embedding and classes of the ID heads: the vocabulary, and one for unknown IDs.
+  /// Rows of the embedding and classes of the ID heads: one per ID of the vocabulary, and one for unknown
+  /// IDs.
   int64_t num_ids = 2049;
   int64_t in_features = 11;  ///< Number of node features, of which the first is the ID index.
   int64_t embedding = 4;
-  /// Widths of the encoder; a last one equal to `latent` is dropped.
+  /// Widths of the encoder's layers; a last one equal to `latent` is dropped.
   std::vector<int64_t> hidden = {80, 40};
   int64_t latent = 16;
   /// Heads of the encoder's first layer, if they divide its width; the other layers have one.
@@ -30,12 +31,12 @@ struct VgaeOptions {
   int64_t decoder_heads = 4;
   double dropout = 0.1;
   VgaeOutput output = VgaeOutput::sigmoid;
-  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0 for none.
+  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0: none.
 
-  // Keys of the recipe alone.
+  // Keys that only the recipe has.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = false;  ///< The key `edge_features`.
-  double learning_rate = 0;        ///< 0 for training.learning_rate.
+  double learning_rate = 0;        ///< 0: training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.
@@ -51,6 +52,20 @@ void visit_keys(Section& vgae, Visit&& visit) {
   visit("heads", vgae.heads, Range{1, 1024});
   visit("dropout", vgae.dropout, Range{0, 0.99});
   visit("learning_rate", vgae.learning_rate, Range{0, 1e3});
+}
+
+/// Lists the options of a model file (engine/model_file/model_options.h).
+void visit_options(EitherOf<VgaeOptions> auto& options, const auto& visit, const auto&) {
+  visit("num_ids", options.num_ids, kSizeOption);
+  visit("in_features", options.in_features, kSizeOption);
+  visit("embedding", options.embedding, kSizeOption);
+  visit("hidden", options.hidden, kSizeOption);
+  visit("latent", options.latent, kSizeOption);
+  visit("heads", options.heads, kSizeOption);
+  visit("decoder_heads", options.decoder_heads, kSizeOption);
+  visit("dropout", options.dropout, kDropoutOption);
+  visit("output", options.output);
+  visit("edge_features", options.edge_features, kSizeOrNoneOption);
 }
 
 }  // namespace plimsoll

@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// The sums over the blocks of a batch: the gradient of each parameter, the statistics of normalising layers,
-/// and the loss. The constructor allocates all memory, gradients under Tag::gradients. Not thread-safe.
+/// Sums over the blocks of a batch: the gradient of each parameter, the statistics of normalising layers, and
+/// the loss. The constructor allocates all memory, gradients under Tag::gradients. Not thread-safe.
 class BatchSum {
  public:
   /// `parameters` must outlive the sum. If `row` is positive, the gradients are consecutive views of one row
-  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has memory of its own.
+  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has separate memory.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();

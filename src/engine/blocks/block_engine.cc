@@ -94,7 +94,8 @@ std::pair<at::Tensor, at::Tensor> BlockEngine::losses_of(const at::Tensor& outpu
   return {std::move(losses), std::move(sum)};
 }
 
-// Names the value that is not finite, or else the first graph whose loss is not finite.
+// Throws an error that names the value that is not finite or, if all are, the first graph whose loss is not
+// finite.
 void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
                                  const Batch& batch) const {
   const at::Tensor finite = at::isfinite(losses);
@@ -106,8 +107,8 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
       "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
-      "features are all finite, {} the greatest; look for damage with `plimsoll verify` if that is more than "
-      "the data has, else lower training.learning_rate; {}",
+      "features are all finite and at most {} in magnitude; look for damage with `plimsoll verify` if that "
+      "is more than the data should have, otherwise lower training.learning_rate; {}",
       index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest,
       kOtherRecipe));
 }
@@ -116,7 +117,7 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
   const ModuleScope scope("batch");  // kBatchModule of engine/plan/static_tape.h
   if (execution_.device == nullptr &&
       std::ranges::any_of(block.row_place, [](int32_t place) { return place >= 0; }))
-    throw Failure("a block without some of its features runs on the CPU; this is an error of the program");
+    throw Failure("a block without some of its features runs on the CPU; this is a bug in Plimsoll");
   Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
   if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
   return batch;
@@ -125,8 +126,8 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
 BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double loss_scale) {
   if (execution_.device != nullptr) return training_on_device(normaliser, key, loss_scale);
   return [this, normaliser, key, loss_scale](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
-    at::init_num_threads();  // Limits this thread: its BLAS would use all cores, which changes the bits of a
-                             // product.
+    at::init_num_threads();  // Limits this thread: otherwise its BLAS would use all cores, which changes the
+                             // bits of a product.
     const TagScope scope(Tag::activations);
     Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
@@ -171,8 +172,8 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
     const Batch batch = batch_of(block, first);
     if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     const auto statistics = std::make_shared<BlockStatistics>();
-    // Computes gradients, statistics, losses and their sum. A block that found no free space calls it again,
-    // after everything it allocated is freed.
+    // Computes gradients, statistics, losses and their sum. It is called again for a block that did not fit,
+    // after everything that the block allocated is freed.
     const auto work = [&](Batch& on_device) {
       on_device.statistics = std::make_shared<BlockStatistics>();
       on_device.recompute = execution_.recompute;
@@ -241,7 +242,7 @@ at::Tensor BlockEngine::teacher_outputs(const GraphBlock& block) const {
   return batch.item_count == 0 ? at::Tensor() : teacher.forward(batch, {}).contiguous();
 }
 
-// Each block has rows to itself, so that its commit has nothing to do.
+// Each block has separate rows, so that its commit has nothing to do.
 BlockRunner::Work BlockEngine::teaching_work() {
   return [this](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     const at::Tensor outputs = teacher_outputs(block);
@@ -269,7 +270,7 @@ void BlockEngine::run(std::span<const int64_t> graphs, const BlockRunner::Work& 
   for (size_t block = 0, end = 0; block + 1 < begins.size(); block = end) {
     teacher_->clear();
     while (end + 1 < begins.size() && teacher_->add(from_to(end, end + 1))) ++end;
-    if (end == block) throw Failure("a block is larger than what its teacher has room for");
+    if (end == block) throw Failure("a block is larger than the buffer of its teacher");
     runner_.run(from_to(block, end), teaching_work(), execution_.teaching.get(), BlockRunner::Pass::first);
     teacher_->release();
     runner_.run(from_to(block, end), work, planner, BlockRunner::Pass::second);
@@ -281,7 +282,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   if (count == 0) {
     sums_.sum().clear();
     if (ranks_) ranks_->clear();
-    runner_.forget();  // Forgets what expect() announced of the batch.
+    runner_.forget();  // Forgets the blocks of the batch that expect() announced.
     return 0;
   }
   const Part part = part_of(batch, lanes_);

@@ -18,17 +18,18 @@
 
 namespace plimsoll {
 
-/// The end of a message whose remedy changes the recipe, which --resume refuses.
+/// The end of a message about a remedy that changes the recipe, which --resume refuses.
 inline constexpr const char* kOtherRecipe =
     "with another recipe, start again with --force in place of --resume, or name another --run";
 
-/// How much runs at once. The budget decides it; it changes the speed, never the results.
+/// How many blocks run at once, and with how much memory. It depends on the budget; it changes the speed,
+/// never the results.
 struct ExecutionPlan {
   int blocks = 1;  ///< Maximum number of blocks in flight; each has a thread.
   /// Bytes of the slab for all blocks; 0: no slab, tensors are allocated on the heap.
   int64_t slab_bytes = 0;
   int64_t min_bytes = 0;    ///< Bytes of the slab that are enough for any one block.
-  BlockSize largest = {};   ///< The largest block that each thread has memory for.
+  BlockSize largest = {};   ///< Sizes of the largest block, for which each thread has memory.
   int64_t prefetch = 0;     ///< Number of blocks read ahead.
   int64_t keep = 0;         ///< Number of blocks whose graphs stay in memory for the student after the
                             ///< OffloadedTeacher has run.
@@ -38,24 +39,24 @@ struct ExecutionPlan {
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< Plans ranges for forward passes.
   /// Plans ranges for the blocks of an OffloadedTeacher.
   std::shared_ptr<const RangePlanner> teaching = nullptr;
-  /// If set, blocks run on this device, and the slab holds only what they leave on the host.
+  /// If set, blocks run on this device, and the slab holds only the tensors that stay on the host.
   DeviceBlocks* device = nullptr;
-  /// Plans ranges on the device for training; null: not planned.
+  /// Plans ranges on the device for training; null: allocations are not planned.
   std::shared_ptr<const RangePlanner> device_training = nullptr;
-  /// Plans ranges on the device for prediction; null: not planned.
+  /// Plans ranges on the device for prediction; null: allocations are not planned.
   std::shared_ptr<const RangePlanner> device_prediction = nullptr;
-  double graphs_per_s = 0;  ///< Expected speed; 0: not known.
+  double graphs_per_s = 0;  ///< Expected speed; 0: unknown.
 };
 
-/// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
-/// backward on its block with one intra-op thread, and gradients are added in the order of the blocks
-/// (sample/block/block_runner.h), lane by lane (engine/blocks/lane_tree.h). Results are the same bits for any
-/// execution.
+/// Differentiates an objective over batches, block by block. A worker runs the whole network forward and
+/// backward on its block with one intra-op thread. Gradients are added in the order of the blocks
+/// (sample/block/block_runner.h), lane by lane (engine/blocks/lane_tree.h). Results have the same bits for
+/// any execution.
 ///
-/// With an OffloadedTeacher, blocks go through the teacher first and then through the objective: the whole
-/// batch at once, or as many blocks as the teacher has memory for.
+/// With an OffloadedTeacher, the teacher runs on blocks before the objective does: on the whole batch at
+/// once, or on as many blocks as the teacher has memory for.
 ///
-/// With an Exchange the lanes of a batch, or of a list to predict, are shared out among the ranks of a run
+/// With an Exchange, the lanes of a batch, or of a list to predict, are shared among the ranks of a run
 /// (engine/blocks/lane_exchange.h). Every rank makes the same calls.
 class BlockEngine {
  public:
@@ -67,15 +68,15 @@ class BlockEngine {
               OffloadedTeacher* teacher = nullptr, int64_t lanes = 1, Exchange* exchange = nullptr);
 
   /// Writes the gradient of the mean loss over the batch's items to gradients(), and returns the mean loss.
-  /// Running statistics move once, when all blocks are done. `loss_scale` multiplies the gradient, not the
-  /// loss returned. Errors: Failure naming the graph if a loss is not finite; BudgetExceeded; with ranks
+  /// Running statistics are updated once, when all blocks are done. `loss_scale` multiplies the gradient, not
+  /// the returned loss. Errors: Failure naming the graph if a loss is not finite; BudgetExceeded; with ranks
   /// those of LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale = 1);
   /// Announces this rank's part of a batch (BlockRunner::expect()).
   void expect(std::span<const int64_t> batch);
 
-  /// F32, one per parameter and of its shape; with ranks one per piece of this rank's slice. Accounted under
-  /// Tag::gradients.
+  /// F32, one per parameter and of its shape; with ranks, one per piece of this rank's slice
+  /// (engine/blocks/slices.h). Accounted under Tag::gradients.
   const std::vector<at::Tensor>& gradients() const {
     return ranks_ ? ranks_->gradients() : sums_.sum().gradients;
   }
@@ -85,8 +86,8 @@ class BlockEngine {
   void begin_parameters() {
     if (ranks_) ranks_->begin_parameters(sums_);
   }
-  /// With ranks, after begin_parameters(): sends this rank's updated slice of the parameters to all others,
-  /// and waits for theirs.
+  /// With ranks, after begin_parameters(): sends this rank's updated slice of the parameters to all other
+  /// ranks, and waits for theirs.
   void share_parameters() {
     if (ranks_) ranks_->share_parameters(sums_);
   }
@@ -94,7 +95,7 @@ class BlockEngine {
   /// zeros.
   at::Tensor idle_row() { return sums_.sum().row; }
 
-  /// Number of items of these graphs, which the mean loss is taken over.
+  /// Number of items of these graphs. The mean loss is taken over them.
   int64_t items(std::span<const int64_t> graphs) const;
 
   /// Predicts without dropout. `take` gets the outputs for the items of a few graphs at a time, [items,
@@ -103,15 +104,15 @@ class BlockEngine {
   double predict(std::span<const int64_t> graphs, const Take& take);
   /// Predicts into `outputs`, which must have space for all items.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
-  /// Predicts on this rank alone, block by block and in order. `take` also gets the sum of the block's
-  /// losses. A block without items has no outputs.
+  /// Predicts on this rank alone, block by block in order. `take` also gets the sum of the block's losses. A
+  /// block without items has no outputs.
   using TakeBlock = std::function<void(std::span<const float> outputs, double loss)>;
   void predict_blocks(std::span<const int64_t> graphs, const TakeBlock& take);
 
   /// Runs one block alone, forward and, if `training`, backward, and returns its allocations in the slab.
   /// Overwrites gradients(). Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
-  /// A block's allocations in its range on the device, where `planner` places the tensors.
+  /// Allocations of a block in its range on the device, where `planner` places the tensors.
   struct DeviceRecording {
     Tape tape;
     int64_t bytes = 0;       ///< Bytes of the range that were in use, holes included.
@@ -120,7 +121,7 @@ class BlockEngine {
   };
   DeviceRecording record_on_device(const GraphBlock& block, bool training,
                                    const RangePlanner* planner = nullptr);
-  /// Records the teacher alone; otherwise as record().
+  /// Does the same as record() for the teacher alone.
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
   /// Runs a batch as gradient() does and discards the results. Errors: those of gradient().

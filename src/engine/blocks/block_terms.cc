@@ -65,7 +65,7 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
   }
   order.end();
   block.closed =
-      // An empty block runs no operation of either kind, so that it counts as closed.
+      // An empty block runs no operation of either kind, so it counts as closed.
       order.closed() || (t[kNodes] == 0 && !prefixes);
   t[kOne] = 1;
   t[kGraphs] = static_cast<int64_t>(graphs.size());
@@ -88,7 +88,7 @@ void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
   const int64_t nodes = highest[kNodes];
   highest[kSegmentGroups] = OrderTerms::segment_groups(highest[kGraphs]);
   if (closed) {
-    // A piece ends with the graph that brings it to its size.
+    // A piece ends with the graph with which it reaches its size.
     highest[kPieceRows] =
         std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMaxPieceNodes});
     highest[kGroups] = OrderTerms::max_groups(nodes);

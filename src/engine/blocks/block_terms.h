@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The terms in which the sizes of a block's tensors are affine: indices into Terms. kPieceRows and kMaxIn
-/// describe the order of edges (kernels/edge_order.h); groups and chunks are the units of operators'
+/// The terms that the sizes of a block's tensors are affine functions of: indices into Terms. kPieceRows and
+/// kMaxIn describe the order of edges (kernels/edge_order.h). Groups and chunks are the units of operators'
 /// workspaces.
 enum Term : size_t {
   kOne,
@@ -26,8 +26,8 @@ enum Term : size_t {
   kTerms
 };
 
-/// Terms that follow those of `Term` if a sample is trimmed to its hops: one set for the nodes within each of
-/// 0 .. hops-1 hops of its seeds (GraphBlock::prefixes).
+/// Terms that follow those of `Term` if a sample is trimmed to its hops: one set of terms for the nodes
+/// within each of 0 .. hops-1 hops of its seeds (GraphBlock::prefixes).
 enum PrefixTerm : size_t {
   kPrefixNodes,
   kPrefixEdges,
@@ -40,16 +40,16 @@ enum PrefixTerm : size_t {
 constexpr size_t place_of(size_t prefix, PrefixTerm term) {
   return kTerms + prefix * kPrefixTerms + term;
 }
-/// Number of prefixes in `terms`; 0: the blocks are not trimmed.
+/// Returns the number of prefixes in `terms`; 0: the blocks are not trimmed.
 inline size_t prefixes_in(const Terms& terms) {
   return (terms.size() - kTerms) / kPrefixTerms;
 }
-/// Number of nodes that the last layer computes: the seeds, or all nodes.
+/// Returns the number of nodes that the last layer computes: the seeds, or all nodes.
 inline int64_t nodes_computed(const Terms& terms) {
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 
-/// The sizes of a source's graphs, one entry each, and of their prefixes if they are samples
+/// The sizes of a source's graphs, one entry per graph, and of their prefixes if they are samples
 /// (BlockSource::prefix_shapes).
 struct BlockShapes {
   std::span<const GraphShape> graphs;
@@ -62,7 +62,7 @@ struct BlockShapes {
 };
 
 /// The terms of one block. Blocks whose order has closed pieces run through other operations than the rest,
-/// so each kind has its own tape.
+/// so each of the two kinds has its own tape.
 struct BlockTerms {
   Terms terms = Terms(kTerms, 0);
   bool closed = true;
@@ -70,11 +70,11 @@ struct BlockTerms {
 
 BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
                     const CollateOptions& options);
-/// Counts the terms into memory that is used again.
+/// Counts the terms of a block. The memory of the result is reused.
 void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, const CollateOptions& options,
                  BlockTerms& terms);
 
-/// Fills in the terms that are not sums over graphs with their maximum, given the other terms in `highest`.
+/// Sets the terms that are not sums over graphs to their maximum, given the other terms in `highest`.
 void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
                      const CollateOptions& options, bool closed, Terms& highest);
 

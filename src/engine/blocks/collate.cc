@@ -18,7 +18,7 @@ namespace plimsoll {
 
 namespace {
 
-// Counting sort: ptr[n + 1] counts the edges out of n, then ptr[n] is the place of the next ID of n.
+// Counting sort: ptr[n + 1] counts the edges out of n; then ptr[n] is the place of the next ID of n.
 void list_neighbours(const GraphBlock& block, int64_t node_features, const at::Tensor& edge_index,
                      Batch& batch) {
   const int64_t nodes = block.nodes();
@@ -33,7 +33,7 @@ void list_neighbours(const GraphBlock& block, int64_t node_features, const at::T
   std::partial_sum(ptr, ptr + nodes + 1, ptr);
   for (int64_t e = 0; e < edges; ++e)
     ids[ptr[source[e]]++] = static_cast<int64_t>(block.x[static_cast<size_t>(target[e] * node_features)]);
-  // Now ptr[n] is the end of n's list. Duplicates are removed, and the lists move together.
+  // Now ptr[n] is the end of n's list. Duplicates are removed, and the lists are moved together.
   int64_t begin = 0;
   int64_t* to = ids;
   for (int64_t n = 0; n < nodes; ++n) {
@@ -75,7 +75,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   const auto [nodes, edges] = layers ? layers->read() : Prefix{block.nodes(), block.edge_count()};
 
   Batch batch;
-  // from_blob takes no const pointer; nothing writes to these.
+  // from_blob accepts no const pointer; nothing writes to these.
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, widths.node_features}, at::kFloat);
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);

@@ -106,7 +106,9 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
     else
       lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), staging, copied);
     staging += rounded_bytes(on_host);
-    if (torch_.is_cpu()) lane.stream->wait();  // The host reads the tensor, or frees it after an error.
+    if (torch_.is_cpu())
+      lane.stream->wait();  // The host is about to read the tensor, or to free it after an
+                            // error.
   });
   if (coming.data == nullptr) return on_device;
   place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, on_device.row_place, on_device.x);
@@ -148,7 +150,7 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     staged = copy_back(lane, found);
   } catch (...) {
-    // The next user of the memory must not meet work in progress. A failed device reports an error here, too,
+    // The next user of the memory must not find work in progress. A failed device reports an error here, too,
     // but only the first error is reported to the user.
     (void)error_of([&] { lane.stream->wait(); });
     throw;
@@ -170,7 +172,7 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
 std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
                                           const RangePlanner* planner, const Work& work) {
   Lane& lane = [&]() -> Lane& {
-    // The workspace of a new lane must not be allocated where a lane's range belongs.
+    // The workspace of a new lane must not be allocated where the range of a lane is placed.
     const SharedLock beside_others(running_);
     return lane_of_this_thread();
   }();
@@ -183,7 +185,7 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
     const SharedLock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
-    // A lone block without a plan would find no free space again, and a recording is of one run.
+    // A single block without a plan would again not fit, and a recording is of one run.
     if (recorder_ != nullptr || (lanes_.size() < 2 && lane.plan.pieces.empty())) throw;
   }
   return run_alone(lane, batch, work);

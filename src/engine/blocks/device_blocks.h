@@ -19,37 +19,38 @@
 
 namespace plimsoll {
 
-/// Runs blocks on a device. The tensors of collate() are copied to the device, the network runs on the
-/// thread's own stream in a range of the region, and the results are copied back to the host, which adds
-/// gradients and steps the optimizer as without a device. The host's memory, checkpoints and order of sums
-/// are therefore the same; the device holds the parameters, the blocks in flight, and feature rows of a giant
-/// graph.
+/// Runs blocks on a device. The tensors of collate() are copied to the device, and the network runs on the
+/// thread's own stream in a range of the region. The results are copied back to the host, which adds
+/// gradients and updates parameters as it does without a device. The host's memory, checkpoints and order of
+/// sums are therefore the same. The device holds the parameters, the blocks in flight, and feature rows of a
+/// giant graph.
 class DeviceBlocks {
  public:
   /// All arguments must outlive the object. Tensors are made on `torch`.
   DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
                const std::vector<const ParameterList*>& parameters);
 
-  /// Frees the present lanes and their counters, and makes `lanes` new ones, each with a range of `bytes` for
-  /// a block. Errors: DeviceRegionFull.
+  /// Frees the existing lanes and their counters, and makes `lanes` new ones, each with a range of `bytes`
+  /// for a block. Errors: DeviceRegionFull.
   void make_lanes(int lanes, int64_t bytes);
 
-  /// Keeps feature rows on the device, copied by way of `staging_bytes` of pinned memory, until make_lanes()
-  /// is called. Meanwhile `source` leaves these rows out of blocks. Errors: those of DeviceRows.
+  /// Keeps feature rows on the device, copied via `staging_bytes` of pinned memory, until make_lanes() is
+  /// called. Meanwhile `source` leaves these rows out of blocks. Errors: those of DeviceRows.
   void keep_rows(const FeatureRows& source, const DeviceRows::Size& size, int64_t staging_bytes) {
     rows_.emplace(device_, tensors_, source, size, staging_bytes);
   }
   /// The rows kept on the device, or null.
   const DeviceRows* rows() const { return rows_ ? &*rows_ : nullptr; }
 
-  /// While the result lives, models have their parameters on the device (DeviceParameters::InUse).
+  /// Returns an object. While it lives, the parameters of the models are on the device
+  /// (DeviceParameters::InUse).
   std::unique_ptr<DeviceParameters::InUse> use_parameters() {
     return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
   }
 
   /// Calls `work` with the batch on the device and returns its results on the host. `graphs` are those of the
-  /// block; `planner`, if any, decides where its tensors go. A thread gets the first free lane on its first
-  /// call, and keeps it. A block that finds no free space in its range runs again alone, with the ranges of
+  /// block; `planner`, if any, decides where its tensors are placed. A thread gets the first free lane on its
+  /// first call, and keeps it. A block that does not fit into its range runs again alone, with the ranges of
   /// all lanes and without a plan. Several threads may call it at once. Errors: those of `work`;
   /// DeviceRegionFull.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
@@ -57,19 +58,18 @@ class DeviceBlocks {
                               const RangePlanner* planner, const Work& work);
 
   /// Starts to record the allocations of blocks in their ranges, placed by `planner` instead of the planner
-  /// given to run(). Resets the counters. While recording, a block that finds no free space does not run
-  /// again.
+  /// given to run(). Resets the counters. While recording, a block that does not fit does not run again.
   void begin_record(TapeRecorder* recorder, const RangePlanner* planner);
   void end_record() { recorder_ = nullptr; }
-  /// Maximum bytes of a range that a block has used.
+  /// Maximum bytes of its range that a block has used.
   int64_t highest_range() const { return highest_range_; }
-  /// Maximum pinned memory that a block has used.
+  /// Maximum bytes of pinned memory that a block has used.
   int64_t highest_staging() const { return highest_staging_; }
   /// Number of blocks whose tensors were not placed as planned.
   int64_t unforeseen() const { return unforeseen_; }
   /// Number of blocks that ran again, alone.
   int64_t reruns() const { return reruns_; }
-  /// Bytes of a lane's range. There must be a lane.
+  /// Bytes of a lane's range. At least one lane must exist.
   int64_t lane_bytes() const { return lanes_.front()->bytes; }
   int lanes() const { return static_cast<int>(lanes_.size()); }
 
@@ -86,7 +86,7 @@ class DeviceBlocks {
     std::optional<DeviceTensors::HeldMemory> room;
     std::unique_ptr<PinnedBuffer> staging;  // Grows to the size of the largest block.
     RangePlan plan;
-    // Destroyed first, so that its work has ended before the memory is freed.
+    // Destroyed first, so that its work is done before the memory is freed.
     std::unique_ptr<DeviceStream> stream;
   };
   Lane& lane_of_this_thread();

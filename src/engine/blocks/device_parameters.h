@@ -12,16 +12,17 @@
 
 namespace plimsoll {
 
-/// Copies of parameters and buffers on a device. The models' own stay on the host, where the optimizer
-/// updates them and checkpoints are written. Not thread-safe.
+/// Copies of parameters and buffers on a device. The originals stay on the host, where the optimizer updates
+/// them and checkpoints are written. Not thread-safe.
 class DeviceParameters {
  public:
-  /// Takes device memory for all copies, and the same amount of pinned memory. All arguments must outlive the
-  /// object. Errors: DeviceRegionFull, BudgetExceeded.
+  /// Allocates device memory for all copies, and the same amount of pinned memory. All arguments must outlive
+  /// the object. Errors: DeviceRegionFull, BudgetExceeded.
   DeviceParameters(Device& device, DeviceTensors& tensors, c10::Device torch,
                    const std::vector<const ParameterList*>& lists);
 
-  /// While it lives, the models' tensors are the copies, with the values that the host's had at its start.
+  /// While it lives, the tensors of the models are the copies, with the values that the originals had when it
+  /// was made.
   class InUse {
    public:
     InUse(DeviceParameters& parameters, DeviceStream& stream);
@@ -35,7 +36,7 @@ class DeviceParameters {
 
  private:
   struct Copy {
-    at::Tensor model;  // The tensor that layers hold; set_data() switches its data.
+    at::Tensor model;  // The tensor that the layers hold. set_data() switches its data.
     at::Tensor host;
     at::Tensor on_device;
     int64_t place;  // Byte offset in room_.

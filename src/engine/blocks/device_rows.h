@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-/// The most used feature rows of a giant graph, kept on a device while the object lives. Blocks come without
-/// them, which saves reads of the disk, host memory and transfers.
+/// The most used feature rows of a giant graph, kept on a device while the object lives. Blocks do not
+/// contain them, which saves disk reads, host memory and transfers.
 class DeviceRows {
  public:
   struct Size {
@@ -20,8 +20,8 @@ class DeviceRows {
     int64_t width = 0;  ///< Numbers per row.
     int64_t bytes() const { return DeviceRegion::round_up(rows * width * int64_t{sizeof(float)}); }
   };
-  /// Reads the rows by way of `staging_bytes` of pinned memory, or of the bytes of one row if that is more.
-  /// All arguments must outlive the object. Errors: DeviceRegionFull; those of FeatureRows::leave_out().
+  /// Reads the rows via `staging_bytes` of pinned memory, or at least the bytes of one row. All arguments
+  /// must outlive the object. Errors: DeviceRegionFull; those of FeatureRows::leave_out().
   DeviceRows(Device& device, DeviceTensors& tensors, const FeatureRows& source, Size size,
              int64_t staging_bytes);
   ~DeviceRows() { source_.put_back(); }
@@ -39,8 +39,8 @@ class DeviceRows {
   int64_t rows_ = 0;
 };
 
-/// Fills x [N, F] on a stream. For each row, row_place [N] (both on the device) says whether it comes from
-/// `kept` or from `coming`, rows in pinned memory.
+/// Fills x [N, F] on a stream. For each row, row_place [N] says whether it is copied from `kept` or from
+/// `coming`, which are rows in pinned memory. `x` and `row_place` are on the device.
 void place_rows(DeviceStream& stream, Stretch kept, Stretch coming, const at::Tensor& row_place,
                 const at::Tensor& x);
 

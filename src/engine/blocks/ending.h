@@ -6,13 +6,13 @@
 
 namespace plimsoll {
 
-/// How a rank's part of a batch ended, as a number for the other ranks: 0 for success, larger for worse
-/// endings.
+/// Returns how a rank's part of a batch ended, as a number for the other ranks: 0 for success, larger for
+/// worse endings.
 double ending_of(const std::exception_ptr& error);
 
-/// Returns if all ranks were done; otherwise all ranks act on the worst ending. `records` are those of all
-/// ranks, of `size` numbers each; each starts with an ending. Errors: `error`, this rank's own; without one,
-/// the error that another rank's ending means here: Interrupted if that rank can continue later, else
+/// Returns if all ranks succeeded; otherwise all ranks act on the worst ending. `records` has a record of
+/// `size` numbers per rank; each starts with an ending. Errors: `error`, this rank's own; without one, the
+/// error that another rank's ending means here: Interrupted if that rank can continue later, otherwise
 /// Failure.
 void require_all_done(std::span<const double> records, size_t size, const std::exception_ptr& error);
 

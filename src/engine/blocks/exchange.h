@@ -10,16 +10,16 @@
 
 namespace plimsoll {
 
-/// Another rank of the run has ended or does not answer, so that the present exchange cannot be completed.
-/// The run continues from its last checkpoint. Exit code 75.
+/// Another rank of the run has ended or does not answer, so the current exchange cannot be completed. The run
+/// continues from its last checkpoint. Exit code 75.
 class RankLost : public Error {
  public:
   explicit RankLost(const std::string& text) : Error(75, text) {}
 };
 
 /// Sends bytes between the processes of one run, its ranks 0 .. R-1. All ranks make the same calls in the
-/// same order. A run of one process has no Exchange: every function that takes one accepts null for that. Not
-/// thread-safe.
+/// same order. A run of one process has no Exchange; every function that takes one accepts null for this
+/// case. Not thread-safe.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -28,18 +28,19 @@ class Exchange {
   virtual int ranks() const = 0;
 
   /// Starts to send bytes to another rank, or to receive them from it. `bytes` must stay valid until wait()
-  /// returns. Between two ranks bytes arrive in the order in which they were sent.
+  /// returns. Bytes from one rank to another arrive in the order in which they were sent.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
   /// Waits until all transfers are done. Errors: RankLost, which names the rank.
   virtual void wait() = 0;
 
-  /// Mark each step of training. Steps take about the same time, so a step that lasts many times longer than
-  /// the longest before it is treated as a stall by the process that watches the ranks.
+  /// Mark each step of training. Steps normally need about the same time. If a step lasts many times longer
+  /// than the longest one before it, the process that watches the ranks treats it as a stall.
   virtual void begin_step() {}
   virtual void end_step() {}
 
-  /// What this rank has sent so far, and how long it has waited, which includes waiting for slower ranks.
+  /// Bytes that this rank has sent so far, and time that it has waited, which includes waiting for slower
+  /// ranks.
   struct Traffic {
     int64_t bytes_sent = 0;
     double seconds = 0;
@@ -70,7 +71,8 @@ inline int ranks_of(const Exchange* exchange) {
   return exchange == nullptr ? 1 : exchange->ranks();
 }
 
-/// Gathers as many numbers of every rank as `mine` has: those of rank r at all[r * mine.size()].
+/// Gathers the numbers of all ranks, of which each has as many as `mine`. Those of rank r start at all[r *
+/// mine.size()].
 void gather(Exchange& exchange, std::span<const double> mine, std::span<double> all);
 /// Gathers one text per rank.
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& mine);

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// What the engine and the planner need to know about the items that have a loss of their own. There is one
-/// class for each value of `Items` (nn/batch.h). Immutable and thread-safe.
+/// The facts that the engine and the planner need about the items over which a loss is computed. There is one
+/// class per value of `Items` (nn/batch.h). Immutable and thread-safe.
 class ItemKind {
  public:
   virtual ~ItemKind() = default;
@@ -20,15 +20,15 @@ class ItemKind {
   /// Number of items of a block with these terms (engine/blocks/block_terms.h).
   virtual int64_t count(const Terms& terms) const = 0;
 
-  /// Whether items have a term of their own, kItems, in addition to graphs and nodes.
+  /// Whether items have a separate term, kItems, in addition to graphs and nodes.
   virtual bool has_term() const { return false; }
   /// If has_term(): the maximum number of items of a block with at most these terms.
   virtual int64_t max(const Terms& /*highest*/) const { return 0; }
   /// Number of rows of GraphBlock::pairs in a block with these terms.
   virtual int64_t pairs(const Terms& /*terms*/) const { return 0; }
 
-  /// Fills in the fields of a batch that describe its items: item_count, items, pairs and y. Errors:
-  /// InputError if the data has no such items.
+  /// Sets the fields of a batch that describe its items: item_count, items, pairs and y. Errors: InputError
+  /// if the data has no such items.
   virtual void collate(const GraphBlock& block, Batch& batch) const = 0;
   /// Makes the same tensors in the same order, without data, for a block with these terms.
   virtual void collate_without_data(const Terms& terms, Batch& batch) const = 0;
@@ -39,7 +39,7 @@ class ItemKind {
   virtual void add_to_probe(GraphBlock& /*block*/, GraphShape& /*shape*/, int64_t /*first*/,
                             int64_t /*nodes*/, const Draw& /*draw*/) const {}
 
-  /// Index within the block of the graph that an item belongs to.
+  /// Returns the index within the block of the graph that contains an item.
   virtual int64_t graph_of(int64_t item, const GraphBlock& block, const Batch& batch) const = 0;
 };
 

@@ -59,7 +59,7 @@ LaneExchange::LaneExchange(Exchange& exchange, const ParameterList& parameters, 
 
 int64_t LaneExchange::bytes(const ParameterList& parameters, int64_t lanes, int ranks) {
   const auto nodes = static_cast<int64_t>(RankLanes(lanes, ranks).nodes());
-  return heap_bytes(nodes * Slices(parameters, ranks).size() * int64_t{sizeof(float)});
+  return tensor_heap_bytes(nodes * Slices(parameters, ranks).size() * int64_t{sizeof(float)});
 }
 
 int64_t LaneExchange::bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks) {
@@ -124,7 +124,7 @@ void LaneExchange::begin_losses() {
   begin_records(of_losses_, 1);
 }
 
-// After an error the rows are still sent, because the other ranks wait for them; nobody adds them.
+// After an error the rows are still sent, because the other ranks wait for them; they are not added.
 double LaneExchange::add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error) {
   if (!error) sums.end();
   const int me = exchange_.rank();

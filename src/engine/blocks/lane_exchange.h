@@ -14,18 +14,18 @@
 
 namespace plimsoll {
 
-/// How the lanes of a batch are distributed over the ranks of a run.
+/// The distribution of the lanes of a batch over the ranks of a run.
 class RankLanes {
  public:
   RankLanes(int64_t lanes, int ranks);
 
-  /// Number of sums that a rank holds at once, and of tree nodes that its lanes add up to: the maximum over
-  /// ranks.
+  /// Number of sums that a rank holds at once, and number of tree nodes that its lanes add up to: the maximum
+  /// over all ranks.
   int64_t sets() const { return sets_; }
   size_t max_nodes() const { return max_nodes_; }
-  /// Number of nodes of all ranks.
+  /// Number of tree nodes of all ranks.
   size_t nodes() const { return nodes_.size(); }
-  /// Range of a rank's nodes among those of all ranks, which are in the order of lanes.
+  /// Index of a rank's first tree node among those of all ranks, which are in the order of lanes.
   size_t begin(int rank) const { return begins_[static_cast<size_t>(rank)]; }
   size_t end(int rank) const { return begins_[static_cast<size_t>(rank) + 1]; }
 
@@ -50,57 +50,60 @@ class RankLanes {
   size_t max_nodes_ = 0;
 };
 
-/// Adds up what the ranks of a run have computed in their lanes of a batch, to the same bits as one process.
-/// Losses and statistics go to every rank. A rank gets only its slice of the gradients, adds it up and
-/// updates its slice of the parameters; then the slices of the parameters go to every rank. A rank therefore
-/// sends a slice of each of its sums, and one of the parameters, to each other rank: with one node per rank
-/// that is 2 (R - 1) / R times the parameters' bytes.
+/// Adds the results that the ranks of a run have computed in their lanes of a batch. The sum has the same
+/// bits as with one process. Losses and statistics are sent to every rank. Of the gradients, a rank receives
+/// and adds only its slice, and it updates only its slice of the parameters; then the slices of the
+/// parameters are sent to every rank. A rank therefore sends to each other rank one slice of each of its
+/// sums, and one of the parameters. With one tree node per rank, it sends 2 (R - 1) / R times the parameters'
+/// bytes.
 ///
-/// An error on one rank ends the batch on all: each rank sends how its part ended before anything is added.
+/// An error on one rank ends the batch on all ranks: each rank sends how its part ended before anything is
+/// added.
 class LaneExchange {
  public:
   /// All arguments must outlive the object. `lanes` is at least the number of ranks. The constructor
   /// allocates all memory, bytes(), under Tag::gradients.
   LaneExchange(Exchange& exchange, const ParameterList& parameters, int64_t lanes);
   static int64_t bytes(const ParameterList& parameters, int64_t lanes, int ranks);
-  /// Bytes that rank 0 sends in a step, without the record of losses and the norm.
+  /// Returns the bytes that rank 0 sends in a step, without the record of losses and the norm.
   static int64_t bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
 
   int64_t row() const { return slices_.row(); }
   int64_t sets() const { return lanes_.sets(); }
   const Slices& slices() const { return slices_; }
 
-  /// Rank 0's flag at the next agreement; all ranks know it afterwards.
+  /// Sets this rank's flag. At the next agreement, all ranks learn that of rank 0.
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 
-  /// Starts to receive what the other ranks will send, so that they need not wait until this rank is done.
-  /// Call it before this rank works on its lanes of a batch. add_up() of the same sums must follow, with no
-  /// other message in between.
+  /// Starts to receive the sums of the other ranks, so that they need not wait until this rank is done. Call
+  /// it before this rank works on its lanes of a batch. add_up() of the same sums must follow, with no other
+  /// exchange in between.
   void begin(const LaneTree<BatchSum>& sums);
   void begin_losses();
   /// Adds the sums of this rank's lanes, or the error that ended them, to those of the other ranks. Returns
-  /// the loss. Afterwards running statistics have moved, and gradients() are those of the slice. Errors:
-  /// `error`; if another rank had an error, Interrupted if that rank can continue later, else Failure;
+  /// the loss. Afterwards running statistics are updated, and gradients() are those of the slice. Errors:
+  /// `error`; if another rank had an error, Interrupted if that rank can continue later, otherwise Failure;
   /// RankLost.
   double add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error);
-  /// Adds losses alone, in kMaxLanes lanes.
+  /// Adds losses alone, which are in kMaxLanes lanes.
   double add_up(LaneTree<LossSum>& losses, const std::exception_ptr& error);
 
   /// F32, one per piece of the slice; zeros until add_up().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
-  /// Replaces begin() and add_up(), on every rank, for a batch without items: gradients become zeros. The
-  /// flag becomes false, as nothing was agreed.
+  /// Replaces begin() and add_up(), on every rank, for a batch without items. Gradients become zeros, and the
+  /// flag becomes false, because the ranks did not agree on anything.
   void clear() {
     received_.zero_();
     flag_ = false;
   }
   /// Starts to receive the slices of the parameters that the other ranks update, into memory of `sums`.
   void begin_parameters(LaneTree<BatchSum>& sums);
-  /// After begin_parameters(): exchanges the slices of the parameters among all ranks, by way of `sums`.
+  /// After begin_parameters(): exchanges the slices of the parameters among all ranks, via memory of `sums`.
   void share_parameters(LaneTree<BatchSum>& sums);
 
-  /// The part of Exchange::traffic().seconds in which the slowest rank still worked and this one was done.
+  /// The part of Exchange::traffic().seconds in which this rank was done and the slowest rank was still
+  /// working.
   double seconds_for_slower() const { return seconds_for_slower_; }
 
   /// Memory that is unused between two steps: f32 [row()].
@@ -122,7 +125,7 @@ class LaneExchange {
   at::Tensor received_;                // F32 [nodes of all ranks, slice].
   std::vector<at::Tensor> gradients_;  // Views of node 0's slice.
   std::vector<double> records_;        // Records of all ranks.
-  size_t of_node_ = 0;                 // Numbers per node in a record.
+  size_t of_node_ = 0;                 // Numbers per tree node in a record.
   std::chrono::steady_clock::time_point begun_;
   double seconds_for_slower_ = 0;
   bool flag_ = false;

@@ -17,7 +17,7 @@ struct LaneRange {
   int64_t end = 0;
 };
 
-/// The lanes of one rank of a run, which are consecutive. Every lane belongs to a rank.
+/// Returns the lanes of one rank of a run, which are consecutive. Every lane belongs to a rank.
 inline LaneRange lanes_of_rank(int64_t lanes, int rank, int ranks) {
   const auto up = [&](int64_t r) { return (r * lanes + ranks - 1) / ranks; };
   return {up(rank), up(rank + 1)};
@@ -32,11 +32,11 @@ struct LaneNode {
   bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
 };
 
-/// Sums over the blocks of a batch, in an order that processes can share.
+/// Sums over the blocks of a batch, in an order that several processes can share.
 ///
 /// A batch has a fixed number of lanes. Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B, and
-/// adds them in their order. A binary tree adds the lanes, (0 + 1) + (2 + 3). A sum therefore has the same
-/// bits for any number of threads and of ranks: each rank takes consecutive lanes, and ends with the nodes of
+/// adds them in their order. A binary tree adds the lanes: (0 + 1) + (2 + 3). A sum therefore has the same
+/// bits for any number of threads and ranks: each rank takes consecutive lanes, and ends with the nodes of
 /// the tree that these lanes fill. At most sets() sums exist at once; the constructor makes them. Not
 /// thread-safe.
 ///
@@ -44,7 +44,7 @@ struct LaneNode {
 template <typename Sum>
 class LaneTree {
  public:
-  /// Makes each sum by `make`. `lanes` is a power of two. `own` are the lanes that are added up here; an
+  /// Makes each sum with `make`. `lanes` is a power of two. `own` are the lanes that are added up here; an
   /// empty range means all.
   LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own = {})
       : LaneTree(lanes, make, own.end == 0 ? LaneRange{0, lanes} : own,
@@ -56,7 +56,7 @@ class LaneTree {
     for (int64_t i = 0; i < sets; ++i) sums_.push_back({make(), {}});
   }
 
-  /// Number of sums that exist at once: log2(lanes) + 1 for a whole batch.
+  /// Returns the number of sums that exist at once: log2(lanes) + 1 for a whole batch.
   static int64_t sets(LaneRange own) {
     std::vector<LaneNode> open;
     size_t max = 0;
@@ -96,7 +96,7 @@ class LaneTree {
   }
   Sum& sum(size_t node = 0) { return sums_[node].sum; }
   const Sum& sum(size_t node = 0) const { return sums_[node].sum; }
-  /// After end(): number of tree nodes that the lanes have added up to. They are in the order of lanes.
+  /// Number of tree nodes that the lanes have added up to, in the order of lanes. Call it after end().
   size_t nodes() const { return open_ + 1; }
 
  private:

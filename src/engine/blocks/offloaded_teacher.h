@@ -12,19 +12,20 @@
 namespace plimsoll {
 
 /// A teacher that predicts some blocks of a batch, one after the other, before the student sees them
-/// (distillation.teacher_outputs: offload). Its outputs stay until its next blocks; its weights can be
-/// released. The teacher runs block by block, so the number of blocks predicted at once changes no result.
+/// (distillation.teacher_outputs: offload). Its outputs are kept until it predicts the next blocks; its
+/// weights can be released. The teacher runs block by block, so the number of blocks predicted at once
+/// changes no result.
 ///
-/// Several threads may call rows() for different blocks. The other functions need a single thread, while no
-/// block runs.
+/// Several threads may call rows() for different blocks. The other functions must be called by a single
+/// thread, while no block runs.
 class OffloadedTeacher {
  public:
-  /// Maximum bytes of teacher outputs held at a time, kept graphs included. Larger batches take several
+  /// Maximum bytes of teacher outputs held at a time, including kept graphs. Larger batches need several
   /// passes, so that memory does not grow with the batch.
   static constexpr int64_t kMaxBytes = 8 * kMiB;
 
   /// `objective` predicts. `release` frees its weights, which are loaded again for the next prediction. All
-  /// arguments but `split` must outlive the object. `shapes` has one entry per graph of the source.
+  /// arguments except `split` must outlive the object. `shapes` has one entry per graph of the source.
   OffloadedTeacher(const Objective& objective, std::function<void()> release,
                    std::span<const GraphShape> shapes, const TrainingSplit& split,
                    const TrainingSection& training);
@@ -35,20 +36,20 @@ class OffloadedTeacher {
 
   /// Maximum number of graphs that the teacher predicts at once.
   int64_t max_graphs() const { return max_graphs_; }
-  /// Bytes that make_room() takes from the ledger.
+  /// Bytes that make_room() enters in the ledger.
   int64_t bytes() const;
-  /// Allocates the outputs under Tag::columns: for whole batches, or for a part of a large one. Errors:
+  /// Allocates the outputs under Tag::columns: for whole batches, or for part of a large one. Errors:
   /// BudgetExceeded.
   void make_room();
 
   /// Forgets the outputs.
   void clear();
-  /// Adds a block to the next prediction. Returns false if the outputs of the added blocks leave no space for
-  /// it.
+  /// Adds a block to the next prediction. Returns false if there is no space for its outputs in addition to
+  /// those of the added blocks.
   bool add(std::span<const int64_t> block);
-  /// View of the teacher's outputs for a block, f32 [items, outputs], to write and to read. `first` is the
-  /// number of graphs before the block since clear(). A made-up block has its outputs with it, and gets a
-  /// view of those.
+  /// Returns a view of the teacher's outputs for a block, f32 [items, outputs], to write and to read. `first`
+  /// is the number of graphs before the block since clear(). A made-up block contains its outputs; then the
+  /// view is of these.
   at::Tensor rows(const GraphBlock& block, int64_t first);
   void release() const { release_(); }
 

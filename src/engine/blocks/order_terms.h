@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Terms that operators' workspaces depend on in addition to the counts of a block: how its order of edges
-/// cuts the nodes into pieces, computed from the graphs' sizes alone.
+/// Terms that operators' workspaces depend on in addition to the counts of a block. They describe how its
+/// order of edges cuts the nodes into pieces, and are computed from the graphs' sizes alone.
 class OrderTerms {
  public:
   static constexpr int64_t kPieceNodes = plimsoll::kPieceNodes;
@@ -24,10 +24,10 @@ class OrderTerms {
 
   /// Whether pieces are closed. Operators use another code path if they are not.
   bool closed() const { return pieces_.closed(); }
-  /// Rows of the largest piece if pieces are closed, else the number of parts in which gradients of weights
-  /// are summed.
+  /// Rows of the largest piece if pieces are closed, otherwise the number of parts in which gradients of
+  /// weights are summed.
   int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
-  /// Number of groups of pieces if pieces are closed, else of chunks of nodes.
+  /// Number of groups of pieces if pieces are closed, otherwise of chunks of nodes.
   int64_t groups(int64_t nodes) const {
     return closed() ? AttentionRanges::groups_of(pieces_.pieces()) : (nodes + kChunkRows - 1) / kChunkRows;
   }

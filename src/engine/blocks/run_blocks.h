@@ -10,19 +10,19 @@
 
 namespace plimsoll {
 
-/// The maximum and minimum of each term over blocks of one kind. The box is empty if count is 0.
+/// The maximum and minimum of each term over blocks of one kind. The box is empty if `count` is 0.
 struct TermBox {
   Terms lowest, highest;
   int64_t count = 0;
 
   void add(const Terms& terms);
-  /// Widens the box to all blocks that graphs can form within limits.
+  /// Widens the box to contain all blocks that graphs can form within limits.
   void widen(const Terms& min, const Terms& max);
 };
 
-/// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops after blocks of
-/// `max_graphs` graphs; returns whether all were visited. If the order is not known yet, it visits epochs of
-/// all graphs and returns false.
+/// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops once the visited blocks
+/// hold `max_graphs` graphs in total. Returns whether all were visited. If the order is not known yet, it
+/// visits epochs of all graphs and returns false.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
                            std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
@@ -31,8 +31,8 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
                   const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit);
 
-/// The corner of the limits: an upper bound of every term for any block of these graphs, in any order,
-/// including graphs that are larger than the limits.
+/// Returns the corner of the limits: an upper bound of every term for any block of these graphs, in any
+/// order, including graphs that are larger than the limits.
 Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const BlockLimits& limits,
              const CollateOptions& options, bool closed);
 

@@ -8,11 +8,11 @@
 
 namespace plimsoll {
 
-/// Moves running means and variances once per batch, by the mean of the blocks' statistics weighted by their
-/// rows. add() and commit() do not allocate. Not thread-safe.
+/// Updates running means and variances once per batch, with the mean of the blocks' statistics weighted by
+/// their rows. add() and commit() do not allocate. Not thread-safe.
 class RunningStatistics {
  public:
-  /// `parameters` must outlive the object. Its buffers are what moves.
+  /// `parameters` must outlive the object, which updates its buffers.
   explicit RunningStatistics(const ParameterList& parameters);
 
   /// Resets all sums to zero.
@@ -21,8 +21,8 @@ class RunningStatistics {
   void add(const BlockStatistics& block);
   /// Adds the sums of another object, which must have the same parameters.
   void add(const RunningStatistics& right);
-  /// All sums as a row of numbers, such that adding two rows adds the sums: their count, and copies to and
-  /// from a row.
+  /// The sums can be copied to and from a row of numbers, such that adding two rows adds the sums. numbers()
+  /// is the length of a row.
   size_t numbers() const;
   void write_to(double* place) const;
   void read_from(const double* place);

@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// How long a file that rank 0 has written may stay invisible to another machine. An NFS client that has not
-/// found a name looks it up again after its acdirmax, which is a minute by default.
+/// found a name looks it up again after its acdirmax, which is one minute by default.
 inline constexpr std::chrono::milliseconds kSeenWithin{150'000};
 
 /// Calls `look` until it returns true. Between two calls it lists the folder, which makes many clients ask
@@ -19,7 +19,7 @@ void wait_until_seen(const std::filesystem::path& path, const std::function<bool
                      std::chrono::milliseconds limit);
 
 /// Looks for a file that rank 0 has written; `look` returns an optional value. Rank 0 looks once. If it finds
-/// something, the other ranks look until they find it, too. All ranks make the call. Errors: those of `look`
+/// the file, the other ranks look until they find it, too. All ranks must call it. Errors: those of `look`
 /// and of wait_until_seen().
 template <typename Look>
 auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const Look& look,
@@ -37,7 +37,8 @@ auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const 
   return found;
 }
 
-/// Whether rank 0 has the file. If so, this rank can see it, too, on return. All ranks make the call.
+/// Returns whether rank 0 has the file. If so, this rank can see it, too, when the function returns. All
+/// ranks must call it.
 bool is_there_for_ranks(Exchange* exchange, const std::filesystem::path& path);
 
 }  // namespace plimsoll

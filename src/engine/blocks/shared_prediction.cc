@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// A list cut into blocks. Each rank predicts a few of them in a round.
+// A list that is cut into blocks. In each round, every rank predicts a few of them.
 struct Rounds {
   Rounds(const Objective& objective, std::span<const GraphShape> shapes, const BlockLimits& limits,
          std::span<const int64_t> list, int of_ranks)
@@ -46,9 +46,9 @@ struct Rounds {
   const std::span<const int64_t> graphs;
   const GraphList begins;
   const int64_t ranks;
-  Vector<int64_t, Tag::columns> numbers;  // Outputs of each block, as numbers.
-  int64_t of_rank = 0;                    // Blocks of a rank in a round.
-  int64_t max_numbers = 0;                // Maximum numbers in the outputs of a round.
+  Vector<int64_t, Tag::columns> numbers;  // Number of outputs of each block.
+  int64_t of_rank = 0;                    // Number of blocks of a rank in a round.
+  int64_t max_numbers = 0;                // Maximum number of outputs in a round.
 };
 
 // The outputs of all ranks for the blocks of a round.
@@ -138,7 +138,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
   Round round(*exchange, rounds);
   LaneTree<LossSum> losses(kMaxLanes, [] { return LossSum(); });
   losses.begin(rounds.blocks());
-  std::exception_ptr error;  // Error thrown by `take`; the other ranks learn of it in the next round.
+  std::exception_ptr error;  // Error thrown by `take`; the other ranks are notified of it in the next round.
   int64_t first = 0;
   for (; first < rounds.blocks(); first += rounds.ranks * rounds.of_rank) {
     round.run(engine, first, error);
@@ -149,7 +149,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
       if (const auto all = round.outputs_of(first, LaneRange{first, end}); !all.empty()) take(all);
     });
   }
-  // A last round without blocks, which tells the other ranks of an error of `take`.
+  // A last round without blocks, which notifies the other ranks of an error of `take`.
   round.run(engine, rounds.blocks(), error);
   const auto count = static_cast<double>(engine.items(graphs));
   return count == 0 ? 0 : losses.end().value / count;

@@ -8,19 +8,19 @@
 
 namespace plimsoll {
 
-/// Runs BlockEngine::predict() on all ranks of a run, which make the same call. In each round a rank works on
-/// a few blocks and sends their outputs to all others, so that `take` gets all outputs on every rank, in the
-/// order of the graphs. The mean loss has the same bits as with one process. `exchange` is null in a run of
-/// one process; `engine` must have no Exchange itself. Errors: those of predict() and of `take`; an error on
-/// one rank ends all ranks, with Interrupted or Failure; RankLost.
+/// Runs BlockEngine::predict() on all ranks of a run, which must all call it. In each round a rank works on a
+/// few blocks and sends their outputs to all other ranks, so that `take` gets all outputs on every rank, in
+/// the order of the graphs. The mean loss has the same bits as with one process. `exchange` is null in a run
+/// of one process; `engine` itself must have no Exchange. Errors: those of predict() and of `take`; an error
+/// on one rank ends all ranks, with Interrupted or Failure; RankLost.
 double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const int64_t> graphs,
                         const BlockEngine::Take& take);
 /// Predicts into `outputs`, which must have space for all items.
 double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const int64_t> graphs,
                         std::span<float> outputs);
 
-/// Maximum bytes that predict_on_ranks() holds in addition to the engine for one of these lists
-/// (Tag::columns).
+/// Returns the maximum bytes (Tag::columns) that predict_on_ranks() holds in addition to the engine for one
+/// of these lists.
 int64_t bytes_to_predict_on_ranks(const Objective& objective, std::span<const GraphShape> shapes,
                                   const BlockLimits& limits,
                                   const std::vector<std::span<const int64_t>>& lists, int ranks);

@@ -10,13 +10,13 @@
 namespace plimsoll {
 
 /// The parameters of a model as one row of numbers, in their order, cut into slices of equal size, except
-/// that the last may be shorter. Each rank of a run updates one slice, and holds the optimizer's state for it
-/// alone (ZeRO stage 1, Rajbhandari et al., SC 2020). Immutable.
+/// that the last may be shorter. Each rank of a run updates one slice, and holds the optimizer's state for
+/// this slice alone (ZeRO stage 1, Rajbhandari et al., SC 2020). Immutable.
 class Slices {
  public:
   Slices(const ParameterList& parameters, int ranks);
 
-  /// Numbers of a slice, and of one slice per rank: the row with zeros after its end.
+  /// size() is the length of a slice. row() is that of all slices together: the row padded with zeros.
   int64_t size() const { return size_; }
   int64_t row() const { return size_ * ranks_; }
   int ranks() const { return ranks_; }
@@ -40,8 +40,8 @@ class Slices {
   int64_t size_ = 0;
 };
 
-/// The parameters that an optimizer updates on a rank: all of them, or the views, [count], of its slice's
-/// pieces.
+/// Returns the parameters that an optimizer updates on a rank: all of them or, with several ranks, views
+/// [count] of the pieces of its slice.
 std::vector<at::Tensor> values_of_rank(const ParameterList& parameters, int rank, int ranks);
 
 }  // namespace plimsoll

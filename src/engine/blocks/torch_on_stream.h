@@ -11,7 +11,7 @@
 namespace plimsoll {
 
 /// While it lives, torch works on the stream, and a backward pass runs on the calling thread, as on the CPU,
-/// so that it uses and records the thread's own range of memory.
+/// so that the pass uses and records the thread's own range of memory.
 class TorchOnStream {
  public:
   TorchOnStream(c10::Device device, const DeviceStream& stream);
@@ -26,8 +26,8 @@ class TorchOnStream {
   std::optional<c10::Stream> before_;
 };
 
-/// Makes cuBLAS allocate what it keeps on the device for this thread and its stream: a handle and a
-/// workspace, which must not be allocated in the range of the first block.
+/// Makes cuBLAS allocate the memory that it keeps on the device for this thread and its stream: a handle and
+/// a workspace. They must not be allocated in the range of the first block.
 void warm_up_products(c10::Device device);
 
 }  // namespace plimsoll

@@ -21,7 +21,7 @@ constexpr int64_t kScratch = 64 * kMiB;
 // CUDA loads a kernel of torch on its first use: up to 6 MiB were measured in runs (bench/results/gpu.md).
 constexpr int64_t kLoadedLater = 8 * kMiB;
 
-// Calls everything that loads a module or makes a handle on its first use, on a stream of its own. Sorting
+// Calls every function that loads a module or makes a handle on its first use, on a separate stream. Sorting
 // and sums are called to load their modules.
 void use_libraries(Device& device, c10::Device torch) {
   const auto stream = device.make_stream();
@@ -62,7 +62,7 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
     measure_libraries(at_opening, free_at_opening);
     take_region(budget - context_);
   } catch (...) {
-    tensors_->leave_region();  // Torch keeps the tensors' allocator.
+    tensors_->leave_region();  // Torch keeps the allocator of the tensors.
     throw;
   }
 }
@@ -87,7 +87,7 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
     std::exception_ptr error;
     std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
     if (error) std::rethrow_exception(error);
-    // A thread that ends leaves its handles to the next.
+    // A thread that ends leaves its handles to the next one.
     const int64_t of_two = held();
     context_ = of_two + (threads_ - 2) * std::max<int64_t>(of_two - context_, 0);
   }

@@ -14,45 +14,45 @@
 
 namespace plimsoll {
 
-/// An open device that a run trains on, with one region from which tensors are allocated. It knows how much
+/// An open device on which a run trains, with one region from which tensors are allocated. It knows how much
 /// memory its driver and libraries use outside the region.
 class TrainingDevice {
  public:
-  /// Opens GPU `index` for `threads` threads, and takes all of `budget` bytes. Errors: UsageError if torch
+  /// Opens GPU `index` for `threads` threads, and reserves all of `budget` bytes. Errors: UsageError if torch
   /// has no CUDA; DeviceBudgetExceeded if driver and libraries alone use all of it; Failure.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
-  /// Opens a device whose memory the host can use, for tests; torch works there as on the CPU. `monitor` may
-  /// be null.
+  /// Opens a device whose memory the host can access, for tests; torch works there as on the CPU. `monitor`
+  /// may be null.
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 
   /// Changes the budget. No run and no tensor may use the device. Errors: DeviceBudgetExceeded; the old
-  /// budget then stays.
+  /// budget then stays in force.
   void resize(int64_t budget);
-  /// Measures how much the context uses now, if the driver reports it, and makes the region smaller by the
-  /// growth: kernels that torch loads on their first use belong to the context. No run and no tensor may use
-  /// the device. Errors: DeviceBudgetExceeded.
+  /// Measures how much the context uses now, if the driver reports it, and shrinks the region by its growth:
+  /// kernels that torch loads on first use belong to the context. No run and no tensor may use the device.
+  /// Errors: DeviceBudgetExceeded.
   void measure_again();
 
   Device& device() { return *device_; }
   DeviceTensors& tensors() { return *tensors_; }
-  /// The model, such as "NVIDIA H200". Results have the same bits on all devices of a model.
+  /// The model, such as "NVIDIA H200". Results have the same bits on all devices of one model.
   std::string model() const;
   c10::Device torch() const { return torch_; }
   int64_t budget() const { return budget_; }
-  /// The size of a region is a multiple of this: a GPU allocates pages of 2 MiB.
+  /// The size of a region is a multiple of this, because a GPU allocates pages of 2 MiB.
   int64_t unit() const { return index_ ? 2 * kMiB : DeviceRegion::kAlignment; }
   int threads() const { return threads_; }
   /// Bytes that driver and libraries use for the process and its threads.
   int64_t context() const { return context_; }
-  /// Bytes that cuBLAS uses of the region for each stream.
+  /// Bytes of the region that cuBLAS uses for each stream.
   int64_t workspace() const { return workspace_; }
-  /// What NVML reports of the device now; nullopt if NVML is not available.
+  /// Returns what NVML reports about the device now; nullopt if NVML is not available.
   std::optional<GpuMonitor::Reading> reading() const;
 
  private:
   TrainingDevice(int index, int64_t budget, int threads);
-  // Measures what driver and libraries use, after each was used once. Gives back the region.
+  // Measures how much memory driver and libraries use, after each was used once. Frees the region.
   void measure_libraries(int64_t at_opening, int64_t free_at_opening);
   void take_region(int64_t bytes);
   void give_region();

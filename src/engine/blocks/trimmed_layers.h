@@ -8,20 +8,21 @@
 
 namespace plimsoll {
 
-/// How `layers` layers read a sample that has `prefixes` within 0, 1, ... hops of its seeds, and is `whole`
-/// within all hops. Layer l of L computes the nodes within L-1-l hops, and reads those within one hop more.
+/// The nodes and edges that `layers` layers read of a sample. `prefixes` are its parts within 0, 1, ... hops
+/// of its seeds, and `whole` is the part within all hops. Layer l of L computes the nodes within L-1-l hops,
+/// and reads those within one more hop.
 class TrimmedLayers {
  public:
   TrimmedLayers(std::span<const Prefix> prefixes, const Prefix& whole, int64_t layers)
       : prefixes_(prefixes), whole_(whole), layers_(layers) {}
 
-  /// Number of nodes that the first layer reads, and of the edges into those that it computes.
+  /// Number of nodes that the first layer reads, and number of edges into the nodes that it computes.
   Prefix read() const { return {within(layers_).nodes, within(layers_ - 1).edges}; }
   /// Number of nodes that the first layer computes.
   int64_t made() const { return within(layers_ - 1).nodes; }
 
-  /// The edges of each layer, for Batch::layers. edge_index i64 [2, E] has at least the edges of read(), in
-  /// their order. Layers beyond the hops share an order.
+  /// Returns the edges of each layer, for Batch::layers. edge_index i64 [2, E] starts with the edges of
+  /// read(), in their order. Layers beyond the hops share an order.
   std::vector<LayerEdges> edges(const at::Tensor& edge_index, bool drop_loops) const;
 
   /// The nodes and edges within `hops` hops.

@@ -19,7 +19,7 @@ void require_equal(const std::filesystem::path& path, const char* what, const st
                    const std::string& expected) {
   if (found == expected) return;
   throw InputError(fmt::format(
-      "{}: stale: it was computed from {} {}, and this run has {}; delete it, and --resume computes it again",
+      "{}: stale: it was computed from {} {}, but this run has {}; delete it, and --resume computes it again",
       path.string(), what, found, expected));
 }
 
@@ -53,7 +53,7 @@ std::optional<NpyView> ColumnFile::open(const ColumnKey& key) const {
 
 void ColumnFile::write(const ColumnKey& key, int64_t width, const Fill& fill) const {
   FileSystem& files = FileSystem::disk();
-  // A column without its key does not count: the key is removed first and written last.
+  // A column without its key is ignored: the key is removed first and written last.
   if (files.exists(key_path()) && files.remove_file(key_path()) != 0)
     throw file_failure("cannot replace", key_path());
   const std::filesystem::path partial = path_.parent_path() / fmt::format(".{}", path_.filename().string());

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Identifies what a column of a run was computed from. All members are hashes, as hex text.
+/// Identifies the inputs from which a column of a run was computed. All members are hashes, as hex text.
 struct ColumnKey {
   std::string weights;   ///< Weights of the model that computed it.
   std::string data;      ///< The data set.
@@ -18,17 +18,17 @@ struct ColumnKey {
   bool operator==(const ColumnKey&) const = default;
 };
 
-/// A column of a run: NAME.npy, f32 [rows, width], and NAME.json, which says what it was computed from
-/// (docs/formats/run.md). The column either exists completely or not at all. Not thread-safe.
+/// A column of a run: NAME.npy, f32 [rows, width], and NAME.json, which identifies the inputs it was computed
+/// from (docs/formats/run.md). The column exists either completely or not at all. Not thread-safe.
 class ColumnFile {
  public:
   ColumnFile(const std::filesystem::path& folder, const std::string& name);
 
   /// Opens the column as a mapped file; nullopt if it does not exist. Errors: InputError that says what
-  /// differs if the column was computed from something else or is damaged.
+  /// differs if the column was computed from other inputs or is damaged.
   std::optional<NpyView> open(const ColumnKey& key) const;
 
-  /// Writes the column anew. Errors: Failure, and those of `fill`; the former column file then stays.
+  /// Writes a new column. Errors: Failure, and those of `fill`; an earlier column is then kept.
   using Fill = std::function<void(NpyWriter&)>;
   void write(const ColumnKey& key, int64_t width, const Fill& fill) const;
 

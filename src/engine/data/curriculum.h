@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <span>
 
-#include "config/sections/distillation.h"
+#include "config/sections/curriculum.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
 
 namespace plimsoll {
 
-/// The training graphs of each epoch: all with an attack, and the benign ones that an autoencoder found
-/// hardest (KD-GAT, graphids/pipeline/stages). With t = (epoch - 1) / epochs and A attacks:
+/// Selects the training graphs of each epoch: all attacks, and the benign graphs that an autoencoder found
+/// hardest (KD-GAT, graphids/pipeline/stages). With t = (epoch - 1) / epochs and A attack graphs:
 ///
 /// kdgat: among the benign graphs at or above percentile 75 + 20t of difficulty, the hardest A (1 + 9t).
 /// hard_4to1: the hardest 4A, in every epoch (arXiv 2508.04845).
@@ -18,14 +18,14 @@ namespace plimsoll {
 /// Thread-safe.
 class Curriculum {
  public:
-  /// `difficulty` has a number for each graph of the source, which is used for the benign graphs of
-  /// `training`; empty: not known yet. `schedule` is not `none`.
+  /// `difficulty` has one number per graph of the source, used for the benign graphs of `training`; empty:
+  /// not known yet. `schedule` must not be `none`.
   Curriculum(CurriculumKind schedule, std::span<const int64_t> training, std::span<const GraphShape> shapes,
              std::span<const float> difficulty, int64_t epochs);
 
   bool known() const { return known_; }
-  /// Writes the graphs of an epoch, counted from 1, in the order of the data set, to memory that is used
-  /// again.
+  /// Writes the graphs of an epoch, counted from 1, in the order of the data set. The memory of `graphs` is
+  /// reused.
   void graphs_of(int64_t epoch, GraphList& graphs) const;
   /// Number of benign graphs in an epoch.
   int64_t benign_of(int64_t epoch) const;
@@ -39,7 +39,7 @@ class Curriculum {
   Vector<float, Tag::columns> difficulty_;  // Difficulty of each graph of hardest_.
 };
 
-/// Writes the graphs of an epoch; without a curriculum all of `training`.
+/// Writes the graphs of an epoch; without a curriculum, all of `training`.
 void graphs_of_epoch(std::span<const int64_t> training, const Curriculum* curriculum, int64_t epoch,
                      GraphList& graphs);
 

@@ -34,13 +34,13 @@ float require_finite_rows(const Rows& rows, const GraphBlock& block, const Graph
   const int64_t g = std::upper_bound(rows.ptr.begin(), rows.ptr.end(), row) - rows.ptr.begin() - 1;
   const int64_t graph = block.graph[static_cast<size_t>(g)];
   throw InputError(fmt::format(
-      "graph {}{}: the feature {} of {} {} is {}, and {}; mend what made the data set, and look for more "
+      "graph {}{}: the feature {} of {} {} is {}, and {}; fix the source of the data set, and look for more "
       "such "
       "values with `plimsoll verify`",
       graph, recording_of(graph, tables),
       column < rows.names.size() ? fmt::format("'{}'", rows.names[column]) : std::to_string(column),
       rows.what, row - rows.ptr[static_cast<size_t>(g)], *bad,
-      std::isfinite(*bad) ? "its square is no float32" : "features must be finite"));
+      std::isfinite(*bad) ? "its square does not fit in float32" : "features must be finite"));
 }
 
 }  // namespace

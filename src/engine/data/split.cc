@@ -25,7 +25,7 @@ void require_both_sides(const TrainingSplit& split, const std::string& no_traini
 }
 
 constexpr const char* kNothingTrains =
-    "no split's name begins with 'train', its recordings are too short, or split.leave_out takes all";
+    "no split's name begins with 'train', its recordings are too short, or split.leave_out leaves out all";
 
 void append(GraphList& list, int64_t first, int64_t count) {
   for (int64_t g = first; g < first + count; ++g) list.push_back(g);
@@ -35,8 +35,8 @@ bool is_left_out(const GraphRange& recording, const std::vector<std::string>& le
   return recording.attack && std::ranges::find(leave_out, *recording.attack) != leave_out.end();
 }
 
-// The recordings that train or validate, each content once, and a split with their names and with the
-// left-out graphs only.
+// The recordings used for training or validation, each content once, and a split that has only their names
+// and the left-out graphs.
 struct Recordings {
   std::vector<const GraphRange*> used;
   TrainingSplit split;
@@ -47,11 +47,11 @@ Recordings recordings_of(const GraphSetTables& tables, const std::vector<std::st
   TrainingSplit& split = result.split;
   std::set<std::string> seen;
   const auto add = [&](std::vector<std::string>& list, std::string text) {
-    // Counts the string in a list that grows.
+    // Counts the string as an element of a growing list.
     split.texts.add(heap_bytes(text) + 2 * static_cast<int64_t>(sizeof(text)));
     list.push_back(std::move(text));
   };
-  // Used recordings come first, so that a content that also trains is not left out.
+  // Recordings in use come first, so that a content that is also used for training is not left out.
   for (const bool used : {true, false})
     for (const GraphRange& recording : tables.recordings) {
       if (!is_training_split(recording.split) || is_left_out(recording, leave_out) == used) continue;
@@ -76,8 +76,8 @@ void require_attacks(const GraphSetTables& tables, const std::vector<std::string
   for (const std::string& name : leave_out)
     if (!known.contains(name))
       throw UsageError(fmt::format(
-          "split.leave_out names the attack '{}', of which there is no training recording; there are: {}",
-          name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+          "split.leave_out names the attack '{}', which has no training recording; known attacks: {}", name,
+          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 
 // Graphs of the training splits, or all graphs if there are no such splits.
@@ -104,7 +104,7 @@ std::vector<GraphList> by_label(const GraphList& graphs, std::span<const GraphSh
   return classes;
 }
 
-// Numbers of graphs of a class that do not train.
+// Numbers of graphs of a class that are not used for training.
 struct HeldOut {
   int64_t test = 0;
   int64_t validation = 0;
@@ -114,7 +114,7 @@ int64_t rounded(double share, int64_t count) {
   return static_cast<int64_t>(share * static_cast<double>(count) + 0.5);
 }
 
-// Rule 1: rounded shares of each class by itself.
+// Rule 1: rounded shares of each class, independently of the others.
 std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, double validation, double test) {
   std::vector<HeldOut> counts;
   for (const GraphList& graphs : classes) {
@@ -126,7 +126,7 @@ std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, dou
 }
 
 // Divides a share of all graphs among classes by largest remainders: each class gets its share, rounded down,
-// and the classes with the largest remainders get one more. `max_counts` is the maximum for each class. Of
+// and the classes with the largest remainders get one more. `max_counts` is the maximum for each class. Among
 // equal remainders the first class wins.
 std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
                             std::span<const int64_t> max_counts) {
@@ -155,7 +155,7 @@ std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
   return counts;
 }
 
-// Rule 2: shares of all graphs, such that at least one graph of each class trains.
+// Rule 2: shares of all graphs, such that at least one graph of each class is used for training.
 std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double validation, double test) {
   if (test + validation >= 1)
     throw InputError(fmt::format(
@@ -228,10 +228,9 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
   for (size_t r = 0; r < recordings.size(); ++r)
     append(validating.contains(static_cast<int64_t>(r)) ? result.validation : result.training,
            recordings[r]->first_graph, recordings[r]->graphs);
-  require_both_sides(
-      result, kNothingTrains,
-      "a whole recording is held out where there are two of an attack, or two without one, and "
-      "there are not; set split.by: time");
+  require_both_sides(result, kNothingTrains,
+                     "a whole recording is held out only if there are two of an attack, or two without an "
+                     "attack, which is not the case; set split.by: time");
   return std::move(result);  // A structured binding is not moved implicitly.
 }
 
@@ -254,8 +253,9 @@ TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const Graph
     }
   for (GraphList* list : {&result.training, &result.validation, &result.test})
     std::sort(list->begin(), list->end());
-  require_both_sides(result, "split.validation and split.test take all",
-                     "there are too few for split.validation, as one of each label trains");
+  require_both_sides(
+      result, "split.validation and split.test use all",
+      "there are too few for split.validation, because one of each label is used for training");
   return result;
 }
 

@@ -11,23 +11,23 @@
 namespace plimsoll {
 
 /// The contents of the data that a model has seen, so that they can be recognised in other data: recordings
-/// by content_of(), or graphs by hash_of_graph() if the data has no recordings in use.
+/// by content_of(), or graphs by hash_of_graph() if no recordings of the data are in use.
 struct TrainedContents {
   std::vector<std::string> recordings = {};
   Vector<int64_t, Tag::columns> graphs = {};  ///< Ascending.
   std::string split = {};                     ///< hash_of_split(); "" in files of older versions.
 
-  /// The contents of the training and validation graphs of a split.
+  /// Returns the contents of the training and validation graphs of a split.
   static TrainedContents of(const BlockSource& source, const TrainingSplit& split);
-  /// Whether nothing is known, as for a model file of an older version.
+  /// Whether nothing is known, as for model files of older versions.
   bool empty() const { return recordings.empty() && graphs.empty(); }
   bool has_graph(int64_t hash) const;
   /// Whether the model has seen `other`, a split of the same data.
   bool is_of(const TrainingSplit& other) const { return split.empty() || split == hash_of_split(other); }
 };
 
-/// XXH3-64 of the features, edges and positions of graph `graph`, which is read into `block`. Labels and
-/// targets are not included.
+/// Returns XXH3-64 of the features, edges and positions of graph `graph`, which is read into `block`. Labels
+/// and targets are not included.
 int64_t hash_of_graph(const BlockSource& source, int64_t graph, GraphBlock& block);
 
 }  // namespace plimsoll

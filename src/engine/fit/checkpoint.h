@@ -17,8 +17,8 @@ namespace plimsoll {
 /// Metadata key of RunOptions::roundings in a checkpoint.
 inline constexpr const char* kRoundings = "plimsoll.roundings";
 
-/// A copy of the weights of the best epoch. Its memory is allocated once, so keeping a better epoch needs no
-/// memory.
+/// A copy of the weights of the best epoch. Its memory is allocated once, so that storing a better epoch
+/// needs no memory.
 class BestWeights {
  public:
   explicit BestWeights(const ParameterList& parameters);
@@ -31,20 +31,20 @@ class BestWeights {
   Vector<float, Tag::parameters> values_;
 };
 
-/// The contents of a checkpoint without the position. load() overwrites them.
+/// The content of a checkpoint without the position. load() overwrites it.
 struct TrainingState {
   const ParameterList& parameters;
   BestWeights& best;
   Optimizer& optimizer;
-  /// Replaces the optimizer's own state if that has only a slice (engine/fit/whole_state.h); empty if the
-  /// optimizer has all of it.
+  /// Replaces the optimizer's own state if the optimizer has only a slice (engine/fit/whole_state.h);
+  /// otherwise empty.
   std::map<std::string, std::span<float>> whole_state = {};
 
-  /// Views of all tensors by their name in a checkpoint.
+  /// Returns views of all tensors by their name in a checkpoint.
   std::map<std::string, std::span<float>> tensors() const;
 };
 
-/// The checkpoints of a stage in one folder: safetensors files named by the number of steps done
+/// The checkpoints of a stage in one folder: safetensors files named by the number of completed steps
 /// (docs/formats/run.md). The last two are kept. Not thread-safe.
 class Checkpoints {
  public:
@@ -55,13 +55,13 @@ class Checkpoints {
   /// Makes the folder. Call it before the other functions. Errors: Failure.
   void make_folder() const;
 
-  /// Writes a checkpoint under a temporary name, syncs and renames it; then deletes all but the last two.
+  /// Writes a checkpoint under a temporary name, syncs and renames it, and then deletes all but the last two.
   /// Errors: Failure; earlier checkpoints are then unchanged.
   void save(const TrainingState& state, const Position& position);
 
   /// Loads the newest undamaged checkpoint into `state`; returns nullopt if there is none. Damaged ones are
-  /// renamed to damaged-NAME, and `damaged` gets their names. Errors: UsageError for a checkpoint of another
-  /// recipe or other data.
+  /// renamed to damaged-NAME, and their names are stored in `damaged`. Errors: UsageError for a checkpoint of
+  /// another recipe or other data.
   std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
 
  private:

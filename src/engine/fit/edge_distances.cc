@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-// Calls take(bits) for the distance of each edge that is not a self-loop. Distances are not negative, so the
-// order of their bits is that of their values.
+// Calls take(bits) for the distance of each edge that is not a self-loop. Distances are not negative, so
+// their bits have the same order as their values.
 template <typename Take>
 void each_distance(const BlockSource& source, const GraphList& graphs, const Take& take) {
   GraphBlock block;

@@ -10,24 +10,24 @@
 
 namespace plimsoll {
 
-/// Measures what epochs cost, from counters of the block runner, the source, the ledger and the process. Adds
-/// nothing to a step. Not thread-safe.
+/// Measures the cost of epochs, from counters of the block runner, the source, the ledger and the process.
+/// Slows down no step. Not thread-safe.
 class EpochMeter {
  public:
-  /// `planned` is the planned peak of the process in bytes; `predicted` is what an epoch reads and writes.
-  /// The runner and its source must outlive the meter.
+  /// `planned` is the planned peak of the process in bytes; `predicted` is the predicted disk traffic of an
+  /// epoch. The runner and its source must outlive the meter.
   EpochMeter(const BlockRunner& runner, int64_t planned, const std::optional<ReadingCost>& predicted);
   ~EpochMeter();
   EpochMeter(const EpochMeter&) = delete;
   EpochMeter& operator=(const EpochMeter&) = delete;
 
-  /// Starts an epoch, or continues one for which an earlier process has spent `before`.
+  /// Starts an epoch, or continues one on which an earlier process has spent `before`.
   void begin(const EpochCost& before);
   /// Samples the memory of the process, at most ten times a second however often it is called.
   void look();
-  /// The cost of the epoch so far, in which `graphs` graphs were processed in `seconds`.
+  /// Returns the cost of the epoch so far, in which `graphs` graphs were processed in `seconds`.
   EpochCost cost(int64_t graphs, double seconds);
-  /// How rows of features were read since begin(); nullopt if the source does not count.
+  /// Returns how feature rows were read since begin(); nullopt if the source does not count reads.
   std::optional<Reading> reading() const;
 
  private:
@@ -44,8 +44,8 @@ class EpochMeter {
   int64_t outer_recent_ = -1;  // The ledger's recent peak before the first epoch.
 };
 
-/// The bottleneck of a run, from what its workers did in `seconds`: "memory" (fewer blocks in flight than
-/// `threads`, or waiting for a range), "reading", "order", or "compute".
+/// Returns the bottleneck of a run, from the times of its workers in `seconds`: "memory" (fewer blocks in
+/// flight than `threads`, or waiting for a range), "reading", "order", or "compute".
 const char* bottleneck(const BlockRunner::Times& did, double seconds, int workers, int threads);
 
 }  // namespace plimsoll

@@ -44,7 +44,8 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
   if (options.teacher.batches != nullptr)
     throw UsageError(
-        "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
+        "distillation.teacher_outputs: offload runs the teacher on the CPU; with --device cuda set it to "
+        "live");
   std::vector<const ParameterList*> models = {&options.objective->parameters()};
   if (options.teacher.live != nullptr) models.push_back(&options.teacher.live->parameters());
   return std::make_unique<DeviceRun>(*options.run.device, models, max_streams_of(options));
@@ -54,8 +55,8 @@ bool has_loss_scale(const Recipe& recipe) {
   return recipe.training.precision == Precision::fp16_mixed;
 }
 
-// The options with an objective of the recipe's training.precision. Errors: UsageError for a precision that
-// the CPU does not support.
+// The options, with an objective that has the precision training.precision. Errors: UsageError for a
+// precision that the CPU does not support.
 class Precise {
  public:
   explicit Precise(const FitOptions& given) : options_(given) {
@@ -77,7 +78,7 @@ class Precise {
   std::optional<MixedPrecision> mixed_;
 };
 
-// One run of fit(): its state, and its steps in the order in which they happen.
+// One run of fit(): its state, and its steps in the order in which they are executed.
 class Fit {
  public:
   explicit Fit(const FitOptions& options)
@@ -114,7 +115,7 @@ class Fit {
         save_checkpoint();
       }
     } catch (const Interrupted& reason) {
-      save_checkpoint();  // Weights and state are those after the last whole step.
+      save_checkpoint();  // Weights and state are those after the last complete step.
       interrupt(reason);
     } catch (const DeviceRegionFull& error) {
       save_checkpoint();
@@ -165,7 +166,7 @@ class Fit {
 
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
 
-  // The optimizer's state for a checkpoint, if this process has only a slice of it.
+  // Returns the optimizer's state for a checkpoint, if this process has only a slice of it.
   WholeState whole_state() {
     return {*options_.run.exchange,
             engine_.ranks()->slices(),
@@ -219,14 +220,14 @@ class Fit {
     if (auto found = checkpoints_.load(into, damaged_)) take(std::move(*found));
   }
 
-  // The memory reserved for epochs stays.
+  // The memory reserved for epochs is kept.
   void take(Position found) {
     position_.epochs.assign(found.epochs.begin(), found.epochs.end());
     std::swap(position_.epochs, found.epochs);
     position_ = std::move(found);
   }
 
-  // Rank 0 reads the checkpoint and sends it to the others.
+  // Rank 0 reads the checkpoint and sends it to the other ranks.
   void load_on_all_ranks() {
     Exchange& exchange = *options_.run.exchange;
     WholeState optimizer = whole_state();
@@ -446,17 +447,17 @@ class Fit {
 int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters) {
   constexpr int64_t kFewParameters = 4'000'000;
   if (training.lanes != LaneCount::automatic)
-    return parse_number<int64_t>(word_of(training.lanes)).value();  // The other words are numbers.
+    return parse_number<int64_t>(word_of(training.lanes)).value();  // The remaining words are numbers.
   return parameters.count() <= kFewParameters ? 4 : 1;
 }
 
 void require_ranks(int ranks, const MaxRanks& max) {
   if (ranks <= max.lanes && ranks <= max.blocks) return;
   if (max.lanes <= max.blocks)
-    throw UsageError(fmt::format(
-        "{} ranks, but training.lanes is {}: a rank takes whole lanes; set training.lanes to {} at least, "
-        "which changes the order of sums and so the weights, or give --ranks {}",
-        ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
+    throw UsageError(
+        fmt::format("{} ranks, but training.lanes is {}: a rank needs whole lanes; set training.lanes to at "
+                    "least {}, which changes the order of sums and so the weights, or give --ranks {}",
+                    ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
   throw UsageError(
       fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "
                   "training.batch_size or a smaller "

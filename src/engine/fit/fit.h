@@ -44,8 +44,8 @@ struct RunOptions {
   TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
   Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
-  Pressure* pressure = nullptr;  ///< While there is pressure, the run holds less memory; null: never.
-  /// If set to true: finish the block, write a checkpoint, throw Interrupted.
+  Pressure* pressure = nullptr;  ///< While it reports pressure, the run holds less memory; null: never.
+  /// If it becomes true, the run finishes the block, writes a checkpoint and throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
   FitObserver* observer = &FitObserver::none();  ///< Follows the stage.
 
@@ -53,7 +53,7 @@ struct RunOptions {
   bool writes() const { return rank_of(exchange) == 0; }
 };
 
-/// The GPU that a run is planned for without running anything; nullopt: no GPU.
+/// Returns the GPU that a run is planned for without running anything; nullopt: no GPU.
 inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
                                                         int max_streams = PlannedDevice::kMaxStreams) {
   if (!run.device_budget) return {};
@@ -65,8 +65,8 @@ inline BlockLimits limits_of(const TrainingSection& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
-/// Number of lanes of a batch. If `training.lanes` is auto: four for models of up to 4 million parameters,
-/// else one.
+/// Returns the number of lanes of a batch. If `training.lanes` is auto: four for models of up to 4 million
+/// parameters, otherwise one.
 int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters);
 
 struct FitOptions {
@@ -75,11 +75,13 @@ struct FitOptions {
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
-  const Curriculum* curriculum = nullptr;  ///< If null, every epoch trains on the whole split.
-  /// Where the outputs of the objective's teacher come from.
+  const Curriculum* curriculum = nullptr;  ///< If null, the whole training split is used in every epoch.
+  /// Source of the outputs of the objective's teacher.
   TeacherOutputs teacher = {};
-  /// Bytes that the stage takes after fit() has returned and freed its memory; 0: not worth planning.
+  /// Bytes that the stage needs after fit() has returned and freed its memory; 0: not worth planning.
   int64_t afterwards = 0;
+  /// Whether the model uses a parameter more than once in a block.
+  bool repeats_parameters = false;
   RunOptions run = {};
 };
 
@@ -89,13 +91,13 @@ struct FitResult {
   double best_loss = 0;
   MemoryPlan plan;
   int64_t steps = 0;       ///< Number of steps done in this process.
-  int64_t resumed_at = 0;  ///< Number of steps done at the loaded checkpoint; 0: started from scratch.
+  int64_t resumed_at = 0;  ///< Number of steps completed at the loaded checkpoint; 0: started from scratch.
   std::vector<std::string> damaged;  ///< Checkpoints that were skipped, and why.
   int64_t reruns = 0;                ///< Number of blocks that ran again alone for lack of memory.
   int64_t sheds = 0;       ///< Number of times that memory was given back because the system was short of it.
-  int64_t overflows = 0;   ///< Number of tensors that found no free space in their block's range.
-  int64_t unforeseen = 0;  ///< Number of blocks whose tensors were not as planned.
-  std::optional<InitialWeights> initial = {};  ///< Result of init_from, if the run started from scratch.
+  int64_t overflows = 0;   ///< Number of tensors that did not fit into their block's range.
+  int64_t unforeseen = 0;  ///< Number of blocks whose tensors differed from the plan.
+  std::optional<InitialWeights> initial = {};  ///< Result of init_from(), if the run started from scratch.
   /// Sum over all epochs in this process; nullopt if the source has no cache.
   std::optional<Reading> reading = {};
   std::optional<DeviceUse> device = {};
@@ -110,16 +112,16 @@ struct MaxRanks {
 void require_ranks(int ranks, const MaxRanks& max);
 
 /// Plans the memory of fit(): everything that fit() holds is allocated, and probes are run, but no step is
-/// taken and no file is written. Errors: BudgetExceeded if not even probes fit.
+/// made and no file is written. Errors: BudgetExceeded if not even probes fit.
 MemoryPlan plan_fit(const FitOptions& options);
 
 /// Trains an objective on shuffled batches until max_epochs, or until the validation loss has not improved
 /// for `patience` epochs. Afterwards the parameters are those of the best epoch. A checkpoint is written at
 /// the end of each epoch and every training.checkpoint_every_s seconds. The result has the same bits for any
-/// number of threads, budget, prefetch and number of ranks, and for any number of stops and resumptions.
+/// budget, prefetch and number of threads and ranks, and however often the run is stopped and resumed.
 /// Errors: BudgetTooSmall before anything is done; BudgetExceeded and Interrupted later, with a checkpoint to
-/// resume from; Failure for a loss that is not finite or a full disk, with the existing checkpoints; with
-/// ranks UsageError if there are more than can share a step, and RankLost.
+/// resume from; Failure for a loss that is not finite or a full disk, with the existing checkpoints kept;
+/// with ranks UsageError if there are more than can share a step, and RankLost.
 FitResult fit(const FitOptions& options);
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Follows a stage. By default it does nothing. The thread that runs the stage makes the calls.
+/// Follows a stage. The thread that runs the stage makes the calls. By default they do nothing.
 class FitObserver {
  public:
   FitObserver() = default;
@@ -18,9 +18,9 @@ class FitObserver {
     return nothing;
   }
 
-  /// Everything is allocated and planned, and the first step follows.
+  /// Called when everything is allocated and planned, before the first step.
   virtual void on_started() {}
-  /// `done` of `total` graphs are done, over all epochs. `note` describes the last epoch.
+  /// Called when `done` of `total` graphs are done, over all epochs. `note` describes the last epoch.
   virtual void on_progress(int64_t /*done*/, int64_t /*total*/, const std::string& /*note*/) {}
 };
 

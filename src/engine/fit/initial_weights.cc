@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Whether a name belongs to a fact of the model's file other than its weights (engine/model_file).
+// Returns whether a name belongs to a fact in the model's file other than its weights (engine/model_file).
 bool is_fact(const std::string& name) {
   constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion.", "trained."};
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });

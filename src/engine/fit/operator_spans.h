@@ -7,8 +7,8 @@
 namespace plimsoll {
 
 /// While it lives, reports each operator of torch and each node of a backward pass to a sink, on the track of
-/// the calling thread, through the observers of torch's own profiler (ATen/record_function.h). Only one may
-/// exist at a time; it is made and destroyed while no operator runs.
+/// the calling thread. It uses the observers of torch's own profiler (ATen/record_function.h). Only one may
+/// exist at a time. Make and destroy it while no operator runs.
 class OperatorSpans {
  public:
   /// `sink` must outlive the object.

@@ -57,7 +57,7 @@ class Adam : public Optimizer {
   bool decoupled_;
 };
 
-// Stochastic gradient descent with torch's momentum (no dampening, not Nesterov's).
+// Stochastic gradient descent with torch's momentum (without dampening, not Nesterov's).
 class Sgd : public Optimizer {
  public:
   Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
@@ -125,8 +125,8 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients) {
   return squares;
 }
 
-// What a rank sends to the next: the sum over the complete chunks, and the state of a chunk that continues
-// there.
+// Data that a rank sends to the next: the sum over the complete chunks, and the state of a chunk that
+// continues there.
 struct SquaresSoFar {
   double whole = 0;
   ChunkSquares open;

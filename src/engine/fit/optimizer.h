@@ -17,7 +17,7 @@ namespace plimsoll {
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double learning_rate = 1e-3;
-  /// Added to the gradient; adamw: subtracted from the weights (Loshchilov & Hutter, 2019).
+  /// Added to the gradient; for adamw, subtracted from the weights (Loshchilov & Hutter, 2019).
   double weight_decay = 1e-4;
   double momentum = 0;  ///< Only for sgd.
   double beta1 = 0.9;
@@ -25,10 +25,10 @@ struct OptimizerOptions {
   double epsilon = 1e-8;
 };
 
-/// Moves parameters by their gradients, with the formulas of torch.optim. The constructor allocates the state
-/// (Tag::optimizer); step() works in place and allocates nothing, so it cannot run out of memory. Torch
-/// rounds in another order in places, so weights agree to about 1e-6 after a hundred steps, not to the bit.
-/// Not thread-safe.
+/// Updates parameters by their gradients, with the formulas of torch.optim. The constructor allocates the
+/// state (Tag::optimizer); step() works in place and allocates nothing, so it cannot run out of memory. Torch
+/// rounds some operations in another order, so weights agree with torch's to about 1e-6 after a hundred
+/// steps, not to the bit. Not thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -38,7 +38,7 @@ class Optimizer {
   /// Sets the rate from the next step on.
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
 
-  /// The state that a checkpoint must hold in addition to steps(), by name: f32 tensors, to be read and
+  /// The state that a checkpoint must hold in addition to steps(), by name: f32 tensors that may be read and
   /// overwritten in place.
   std::vector<std::pair<std::string, at::Tensor>> state() const { return state_; }
   int64_t steps() const { return steps_; }
@@ -59,18 +59,18 @@ class Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options);
 
-/// Number of f32 state tensors that such an optimizer keeps per parameter.
+/// Returns the number of f32 state tensors that such an optimizer keeps per parameter.
 int64_t state_tensors(const OptimizerOptions& options);
 
 /// Elements per chunk of the sums in clip_gradients().
 inline constexpr int64_t kNormChunk = 65536;
 
-/// Scales gradients in place so that their 2-norm, taken over all of them, is at most `longest`, as
-/// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before. It is summed in double precision
-/// over chunks of kNormChunk elements of each gradient, in their order, so that processes can share the sum.
-/// Does not allocate.
+/// Scales gradients in place so that their common 2-norm is at most `longest`, as
+/// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before scaling. The norm is summed in
+/// double precision over chunks of kNormChunk elements of each gradient, in their order, so that processes
+/// can share the sum. Does not allocate.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest);
-/// Clips the gradients of all ranks together, to the same bits: `gradients` are those of the pieces of this
+/// Clips the gradients of all ranks together, to the same bits. `gradients` are those of the pieces of this
 /// rank's slice. The sum is passed from rank to rank.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
                       const Slices& slices);

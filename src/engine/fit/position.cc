@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Whether checkpoints of the first version have the key; later versions have more.
+// Returns whether checkpoints of the first version have the key; those of later versions have more keys.
 bool is_required(std::string_view key) {
   constexpr std::array<std::string_view, 3> kRequired = {"epoch", "seconds", "gradient_norm"};
   return std::ranges::find(kRequired, key) != kRequired.end() || key.ends_with("_loss");
@@ -52,7 +52,7 @@ ReadPosition position_of(const Json& json) {
 
 }  // namespace
 
-// Json writes doubles so that reading them gives the same values.
+// Json writes doubles such that reading them gives the same values.
 Json metrics_json(const EpochMetrics& metrics) {
   Json json = Json::object();
   visit_metrics(metrics, [&](const std::string& key, const auto& value) { json[key] = value; });

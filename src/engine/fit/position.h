@@ -15,18 +15,20 @@
 
 namespace plimsoll {
 
-/// The cost of an epoch in addition to its seconds. Sizes are bytes; waiting times are sums over all workers.
+/// The cost of an epoch in addition to its seconds. Sizes are in bytes; waiting times are sums over all
+/// workers.
 struct EpochCost {
   double graphs_per_s = 0;            ///< Graphs trained or validated per second.
   int64_t planned = 0;                ///< Planned peak of the process.
   int64_t anonymous = 0;              ///< Maximum anonymous memory of the process, sampled between steps.
-  int64_t cgroup = 0;                 ///< Charge of the process's cgroup at the end of the epoch; 0: unknown.
+  int64_t cgroup = 0;                 ///< Bytes charged to the process's cgroup at the end of the epoch; 0:
+                                      ///< unknown.
   int64_t page_cache = 0;             ///< Mapped file pages of the process at the end of the epoch.
   int64_t ledger = 0;                 ///< Peak of the ledger.
   std::array<int64_t, kTags> tags{};  ///< Peaks of the ledger by tag.
   double waited_reading_s = 0;
   double waited_memory_s = 0;
-  double waited_order_s = 0;  ///< Waiting for older blocks to be added.
+  double waited_order_s = 0;  ///< Time spent waiting for older blocks to be added.
   int64_t reruns = 0;         ///< Number of blocks that ran again.
   int64_t bytes_read = 0;     ///< Bytes of feature rows read.
 };
@@ -67,23 +69,23 @@ void visit_metrics(Metrics& metrics, const Visit& visit) {
   visit("bytes_read", cost.bytes_read);
 }
 
-/// Returns {name: value} of each metric. A loss that is not finite becomes null.
+/// Returns {name: value} for each metric. A loss that is not finite becomes null.
 Json metrics_json(const EpochMetrics& metrics);
-/// Replaces `path` by the metrics.csv of these epochs. Errors: those of replace_file().
+/// Replaces `path` with the metrics.csv of these epochs. Errors: those of replace_file().
 void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochMetrics> epochs);
 
-/// Number of epochs for which a run reserves memory at its start; with more, memory grows during training.
+/// Number of epochs for which a run reserves memory at its start; beyond it, memory grows during training.
 inline constexpr int64_t kEpochsWithRoom = 10'000;
 
-/// Replaces `epochs` by those of a checkpoint's tensor, which stores each as in memory: a row of 8-byte
-/// numbers. Errors: InputError unless the tensor has `count` rows of that many numbers.
+/// Replaces `epochs` with those of a checkpoint's tensor, which stores each epoch as in memory: a row of
+/// 8-byte numbers. Errors: InputError unless the tensor has `count` rows of that many numbers.
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs);
 inline constexpr int64_t kNumbersOfAnEpoch = sizeof(EpochMetrics) / sizeof(int64_t);
 
 /// The position of a run between two steps.
 struct Position {
   int64_t epoch = 1;
-  int64_t step = 0;          ///< Number of steps of the epoch that are done.
+  int64_t step = 0;          ///< Sums over the completed steps.
   EpochMetrics so_far = {};  ///< Sums over these steps.
   int64_t best_epoch = 0;    ///< 0: none yet.
   double best_loss = std::numeric_limits<double>::infinity();
@@ -91,7 +93,7 @@ struct Position {
   LossScale scale = {};                           ///< Loss scale of training.precision 16-mixed.
 };
 
-/// Writes a position without its epochs, and the number of steps of the optimizer, as text for metadata
+/// Returns a position without its epochs, and the number of steps of the optimizer, as the text of metadata
 /// "plimsoll.position".
 std::string position_text(const Position& position, int64_t optimizer_steps);
 

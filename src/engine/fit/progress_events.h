@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// Writes to the journal from time to time how far a stage is, its speed, what it holds and what its workers
-/// wait for: every second at first, later at intervals of a sixtieth of the elapsed time, up to 10 s. Not
-/// thread-safe.
+/// Writes to the journal from time to time how far a stage is, its speed, the memory it holds and what its
+/// workers wait for: every second at first, later at intervals of a sixtieth of the elapsed time, up to 10 s.
+/// Not thread-safe.
 class ProgressEvents {
  public:
   /// All arguments must outlive the object.
   ProgressEvents(Journal& journal, const BlockRunner& runner, const RunOptions& run)
       : journal_(journal), runner_(runner), run_(run) {}
 
-  /// `done` of `total` graphs are done, over all epochs.
+  /// Reports that `done` of `total` graphs are done, over all epochs.
   void report(const Position& position, int64_t done, int64_t total);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// What limits the speed of a run that reads rows.
+/// The bottleneck of a run that reads rows.
 enum class Bottleneck : uint8_t { compute, disk, sampling };
 template <>
 inline constexpr auto kWords<Bottleneck> = std::to_array<std::string_view>({"compute", "disk", "sampling"});
@@ -27,16 +27,17 @@ int64_t rows_of(const Reading& reading) {
 // Below this share of the time, waiting for blocks is not the bottleneck.
 constexpr double kHardlyStalls = 0.05;
 
-// The bottleneck of a run: if workers wait for blocks, the disk or the sampling of blocks.
+// Returns the bottleneck of a run. If workers wait for blocks, it is the disk or the sampling of blocks.
 Bottleneck bottleneck_of(const Reading& reading) {
   if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return Bottleneck::compute;
   return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? Bottleneck::disk : Bottleneck::sampling;
 }
 
 const char* in_words(Bottleneck bottleneck) {
-  if (bottleneck == Bottleneck::compute) return "computing binds, not reading";
-  if (bottleneck == Bottleneck::disk) return "the disk binds: a larger budget keeps more rows in memory";
-  return "sampling and copying bind: --prefetch reads further ahead";
+  if (bottleneck == Bottleneck::compute) return "computing is the bottleneck, not reading";
+  if (bottleneck == Bottleneck::disk)
+    return "the disk is the bottleneck: a larger budget keeps more rows in memory";
+  return "sampling and copying are the bottleneck: --prefetch reads further ahead";
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ std::string reading_in_words(const Reading& reading) {
       fmt::format("rows of features: {} used, {:.1f} % from memory", format_count(rows_of(reading)),
                   100 * (1 - share(static_cast<double>(rows.misses), rows_used)));
   if (rows.misses > 0)
-    text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
+    text += fmt::format("; {} read, {:.2f} bytes per byte that was needed", format_bytes(rows.bytes_read),
                         share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));
   if (rows.bytes_written > 0)
     text += fmt::format(", {} of scratch written", format_bytes(rows.bytes_written));

@@ -7,24 +7,25 @@
 
 namespace plimsoll {
 
-/// How rows were read in some time, such as an epoch.
+/// How rows were read during some period, such as an epoch.
 struct Reading {
   RowCounters rows;
   double seconds = 0;
-  double stalled_seconds = 0;  ///< Mean time per worker of waiting for blocks.
-  double predicted_read = 0;   ///< Predicted bytes of these epochs as wholes (BlockSource::reading_cost).
+  double stalled_seconds = 0;  ///< Mean time that a worker waited for blocks.
+  double predicted_read = 0;   ///< Bytes that these epochs were predicted to read, as whole epochs
+                               ///< (BlockSource::reading_cost).
   double predicted_written = 0;
 };
 
 /// The difference between two samples of a source's counters.
 RowCounters rows_between(const RowCounters& before, const RowCounters& after);
-/// Adds two periods of time.
+/// Returns the sum of two periods.
 Reading sum(const Reading& a, const Reading& b);
 
-/// For the journal: {rows, misses, miss_ratio, bytes_read, bytes_written, bytes_useful, predicted_bytes_read,
-/// predicted_bytes_written, waited_s, stalled_s, seconds, binds}.
+/// Returns an entry for the journal: {rows, misses, miss_ratio, bytes_read, bytes_written, bytes_useful,
+/// predicted_bytes_read, predicted_bytes_written, waited_s, stalled_s, seconds, binds}.
 Json reading_json(const Reading& reading);
-/// Describes in one sentence what came from memory, what was read for the rest, and the bottleneck.
+/// Describes in one sentence which rows were in memory, what was read for the others, and the bottleneck.
 std::string reading_in_words(const Reading& reading);
 
 }  // namespace plimsoll

@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// The version number of this build's arithmetic. Raise it by hand whenever the same recipe, data and seed
-/// give other bits; bench/hashes.py refuses to write other hashes under the same number.
+/// give other bits; bench/hashes.py refuses to write different hashes under the same number.
 inline constexpr int64_t kNumerics = 1;
 
 /// One of the properties that decide how a process rounds.
@@ -26,15 +26,16 @@ inline constexpr std::array<RoundingPart, 6> kRoundingParts = {{
     {"mkl_cbwr", "MKL_CBWR"},
 }};
 
-/// How this process rounds: a text for each part. Weights have the same bits if all parts are equal. Torch's
-/// BLAS (MKL) chooses its code by the maker of the processor, or by the environment variable MKL_CBWR.
+/// Returns how this process rounds: one text per part. Weights have the same bits if all parts are equal.
+/// Torch's BLAS (MKL) chooses its code by the maker of the processor, or by the environment variable
+/// MKL_CBWR.
 Json rounding_here();
 
-/// All differences, such as "level of kernels avx2 (here avx512), ..."; empty if there are none. A part that
-/// is missing on one side is not compared.
+/// Returns all differences, such as "level of kernels avx2 (here avx512), ..."; empty if there are none. A
+/// part that is missing on one side is not compared.
 std::string rounding_difference(const Json& before, const Json& here);
 
-/// Text such as "numerics of the build 1, level of kernels avx2, ...".
+/// Returns a text such as "numerics of the build 1, level of kernels avx2, ...".
 std::string rounding_in_words(const Json& rounding);
 
 }  // namespace plimsoll

@@ -8,22 +8,22 @@
 
 namespace plimsoll {
 
-/// The learning rate of each step, computed from the completed epochs. No other state is needed, so that a
-/// resumed run continues with the same rates.
+/// The learning rate of each step, computed from the completed epochs. It has no other state, so a resumed
+/// run continues with the same rates.
 ///
-/// In the first `warm_up_epochs` the rate rises linearly from 0. Later, with e completed epochs and the
-/// learning rate lr of the recipe (or of a model's section):
+/// In the first `warm_up_epochs` epochs the rate rises linearly from 0. Later, with e completed epochs and
+/// the learning rate lr of the recipe (or of a model's section):
 ///
-/// constant: lr. step: lr factor^(e / schedule_epochs), rounded down (torch's StepLR). cosine: lr (1 + cos(pi
-/// e / E)) / 2 over the E epochs after warm-up (CosineAnnealingLR). plateau: lr, multiplied by the factor
-/// after each sequence of more than `schedule_epochs` epochs whose validation loss was not below the best by
-/// a ten-thousandth (ReduceLROnPlateau).
+/// constant: lr. step: lr factor^(e / schedule_epochs), with the exponent rounded down (torch's StepLR).
+/// cosine: lr (1 + cos(pi e / E)) / 2 over the E epochs after warm-up (CosineAnnealingLR). plateau: lr,
+/// multiplied by the factor after each sequence of more than `schedule_epochs` epochs whose validation loss
+/// was not below the best by at least a ten-thousandth (ReduceLROnPlateau).
 class Schedule {
  public:
   explicit Schedule(const TrainingSection& training);
 
-  /// `done` are the metrics of the completed epochs. `progress` is the share of the next epoch that will be
-  /// done after the step, above 0.
+  /// Returns the rate of a step. `done` has the metrics of the completed epochs. `progress` is the share of
+  /// the current epoch that will be completed after the step, above 0.
   double rate(std::span<const EpochMetrics> done, double progress) const;
 
  private:

@@ -12,9 +12,9 @@
 
 namespace plimsoll {
 
-/// Traces some steps of a stage (`run.profile`): of the steps of this process it skips `wait`, traces and
-/// discards `warmup`, and writes `active` to trace-STEPS.json in the stage's folder. If `active` is 0, it
-/// does nothing and holds no memory. Not thread-safe.
+/// Traces some steps of a stage (`run.profile`). In this process it skips the first `wait` steps, traces and
+/// discards the next `warmup`, and writes the next `active` to trace-STEPS.json in the stage's folder. If
+/// `active` is 0, it does nothing and holds no memory. Not thread-safe.
 class StepTrace {
  public:
   explicit StepTrace(const ProfileSection& profile);
@@ -25,14 +25,14 @@ class StepTrace {
   /// Bytes in the ledger.
   static int64_t bytes(const ProfileSection& profile);
 
-  /// Starts after `steps` steps of the run. `runner` must live while step() is called, and be destroyed
+  /// Starts after `steps` steps of the run. `runner` must outlive all calls of step(), and be destroyed
   /// before the trace.
   void start(const std::filesystem::path& folder, int64_t steps, BlockRunner& runner);
-  /// Call it at the start of a step, when the step before has ended. Nothing is traced without start(), as on
-  /// a rank that does not write files.
+  /// Call it at the start of each step, after the previous step has ended. Nothing is traced without start(),
+  /// as on a rank that does not write files.
   void step();
 
-  /// An activity of the whole run; it lasts as long as the object.
+  /// Records an activity of the whole run, which lasts as long as the object.
   class Span {
    public:
     Span(StepTrace& trace, const char* name);
@@ -50,7 +50,7 @@ class StepTrace {
   void end();
 
   const ProfileSection profile_;
-  std::unique_ptr<Trace> trace_;  // Null if nothing is traced, or no longer.
+  std::unique_ptr<Trace> trace_;  // Null if nothing is traced, or tracing has ended.
   SpanSink* sink_ = nullptr;      // The current sink: trace_, or null.
   BlockRunner* runner_ = nullptr;
   std::optional<OperatorSpans> operators_;  // Set while steps are written, if operators were requested.

@@ -44,24 +44,50 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
       const float value = block.targets[i];
       if (std::isinf(value))
         throw InputError(
-            fmt::format("graph {}: a target is infinite, expected a number, or NaN where it is unknown; mend "
-                        "what made the data set, and look for more such values with `plimsoll verify`",
+            fmt::format("graph {}: a target is infinite, expected a number, or NaN if it is unknown; fix the "
+                        "source of the data set, and look for more such values with `plimsoll verify`",
                         graph));
       if (std::isnan(value)) continue;
       ++of_graph;
       take(i % static_cast<size_t>(targets.width), value);
     }
     if (of_graph == 0 && !targets.of_nodes)
-      throw InputError(fmt::format(
-          "graph {}: its targets are unknown (NaN), and graphs that train or validate need one; give such "
-          "graphs a split of their own (docs/regression.md)",
-          graph));
+      throw InputError(
+          fmt::format("graph {}: its targets are unknown (NaN), but graphs for training or validation need "
+                      "one; give such graphs a separate split (docs/regression.md)",
+                      graph));
     known += of_graph;
   }
   return known;
 }
 
+TargetScale scale_from(const std::vector<Moments>& moments) {
+  TargetScale scale;
+  for (const Moments& of_one : moments) {
+    scale.mean.push_back(static_cast<float>(of_one.mean));
+    scale.deviation.push_back(of_one.deviation());
+  }
+  return scale;
+}
+
 }  // namespace
+
+TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes) {
+  std::vector<Moments> moments(static_cast<size_t>(graph.target_width()));
+  bool known = false;
+  for (const int64_t node : nodes) {
+    throw_if_interrupted("the scale of targets was measured");
+    const std::span<const float> targets = graph.targets_of(node);
+    for (size_t column = 0; column < targets.size(); ++column) {
+      if (std::isnan(targets[column])) continue;
+      known = true;
+      moments[column].add(targets[column]);
+    }
+  }
+  if (!known)
+    throw InputError("no node of the split 'train' has a known number to predict (column node_target)");
+  return scale_from(moments);
+}
 
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split) {
   std::vector<Moments> moments(static_cast<size_t>(source.widths().targets.width));
@@ -74,12 +100,7 @@ TargetScale target_scale(const BlockSource& source, const TrainingSplit& split) 
       "training");
   require(each_target(source, split.validation, [](size_t, float) {}), "validation");
   give_back_freed_memory();
-  TargetScale scale;
-  for (const Moments& of_one : moments) {
-    scale.mean.push_back(static_cast<float>(of_one.mean));
-    scale.deviation.push_back(of_one.deviation());
-  }
-  return scale;
+  return scale_from(moments);
 }
 
 }  // namespace plimsoll

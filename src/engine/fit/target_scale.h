@@ -4,6 +4,7 @@
 
 #include "engine/data/split.h"
 #include "sample/block/batches.h"
+#include "store/graph.h"
 
 namespace plimsoll {
 
@@ -19,5 +20,8 @@ struct TargetScale {
 /// same on every machine. Errors: InputError for an infinite target, for a training or validation graph
 /// without a target, and if no training or no validation node has one.
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split);
+/// Computes the scale over nodes of one giant graph that has numbers to predict. Errors: Interrupted;
+/// InputError if none of the nodes has a known number.
+TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes);
 
 }  // namespace plimsoll

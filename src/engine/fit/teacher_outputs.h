@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 /// Where the student of a stage gets its teacher's outputs from (distillation.teacher_outputs). At most one
-/// is set, and must outlive the stage; none if the stage has no teacher.
+/// member is set; its object must outlive the stage. None is set if the stage has no teacher.
 struct TeacherOutputs {
   const CachedTeacher* column = nullptr;  ///< cached: the source with the outputs for all graphs.
   const Objective* live = nullptr;        ///< live: predicts each block as the student sees it.

@@ -26,20 +26,20 @@ size_t epochs_with_room(const FitOptions& options) {
   return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
 }
 
-// The bytes that TrainerState would take.
+// Returns the bytes that TrainerState would need.
 PendingAllocation missing_of(const FitOptions& options) {
   PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
-    missing.parameters += heap_bytes(bytes) + bytes;  // The model, and the best weights.
+    missing.parameters += tensor_heap_bytes(bytes) + bytes;  // The model, and the best weights.
   }
   if (options.teacher.live != nullptr)
     for (const ParameterList::Entry& entry : options.teacher.live->parameters().all())
-      missing.parameters += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+      missing.parameters += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   TapeRecorder recorder;
   const TapeScope scope(recorder);
   const auto optimizer = optimizer_of(options);
-  for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
+  for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += tensor_heap_bytes(piece.bytes);
   missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
   if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
   missing.output = StepTrace::bytes(options.recipe->run.profile) +
@@ -47,8 +47,9 @@ PendingAllocation missing_of(const FitOptions& options) {
   return missing;
 }
 
-// Bytes that the stage takes after fit() in excess of the memory that the best weights, the state of the
-// optimizer and the order of the graphs leave. A slab for predictions is never larger than that for training.
+// Returns the bytes that the stage needs after fit() in addition to the memory that the best weights, the
+// state of the optimizer and the order of the graphs leave. A slab for predictions is never larger than that
+// for training.
 int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
@@ -72,8 +73,7 @@ TrainerState::TrainerState(const FitOptions& options)
 // If a block uses a parameter more than once, torch adds the gradients on the stream that first used the
 // parameter, while memory is freed in the order of the block's own stream: the two must be the same.
 int max_streams_of(const FitOptions& options) {
-  const Recipe& recipe = *options.recipe;
-  const bool uses_one_twice = recipe.gat.jk == JkMode::lstm || !options.source->prefix_shapes().empty();
+  const bool uses_one_twice = options.repeats_parameters || !options.source->prefix_shapes().empty();
   return uses_one_twice ? 1 : PlannedDevice::kMaxStreams;
 }
 

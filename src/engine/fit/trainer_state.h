@@ -11,7 +11,8 @@
 
 namespace plimsoll {
 
-/// The state that lives as long as a run of fit(), so that no step allocates it. Errors: BudgetExceeded.
+/// The state that lives as long as a run of fit(), so that no step has to allocate it. Errors:
+/// BudgetExceeded.
 struct TrainerState {
   explicit TrainerState(const FitOptions& options);
 
@@ -22,11 +23,11 @@ struct TrainerState {
   Position position;
 };
 
-/// Maximum number of blocks of a run in flight on a device.
+/// Returns the maximum number of blocks of a run that are in flight on a device.
 int max_streams_of(const FitOptions& options);
 
-/// The plan of fit(). TrainerState must already exist, unless the run is planned without data, which adds its
-/// size. Blocks will run on `device`, or on the CPU if it is null.
+/// Returns the plan of fit(). TrainerState must already exist, except in planning without data, which adds
+/// its size. Blocks will run on `device`, or on the CPU if it is null.
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device = nullptr);
 
 }  // namespace plimsoll

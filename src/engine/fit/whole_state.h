@@ -12,13 +12,13 @@
 
 namespace plimsoll {
 
-/// The optimizer's state as one process has it, gathered from the slices of all ranks, so that a checkpoint
-/// is the same for any number of ranks. It is stored on rank 0, in rows of memory that are unused between two
-/// steps.
+/// The optimizer's state as one process would have it, gathered from the slices of all ranks, so that a
+/// checkpoint is the same for any number of ranks. Rank 0 stores it in rows of memory that are unused between
+/// two steps.
 class WholeState {
  public:
-  /// `rows` has [slices.row()] numbers for each kind of state, at most two. All arguments must outlive the
-  /// object.
+  /// `rows` has a row of slices.row() numbers for each kind of state, at most two. All arguments must outlive
+  /// the object.
   WholeState(Exchange& exchange, const Slices& slices, const ParameterList& parameters,
              const Optimizer& optimizer, std::vector<at::Tensor> rows);
 
@@ -26,7 +26,7 @@ class WholeState {
   void gather();
   /// Copies the state from rank 0 back to all ranks.
   void scatter();
-  /// On rank 0: views of the rows, by the names that one process uses.
+  /// On rank 0: returns views of the rows, by the names that one process uses.
   std::map<std::string, std::span<float>> tensors() const;
 
  private:

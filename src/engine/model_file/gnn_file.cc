@@ -4,30 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "base/error.h"
-#include "config/sections/task.h"
-#include "engine/model_file/model_options.h"
+#include "engine/model_file/graph_models.h"
 #include "engine/model_file/tensor_file.h"
-#include "nn/sgmp.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
-
-std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
-  const std::string word = file.meta("plimsoll.model");
-  const std::optional<ModelKind> kind = find_word<ModelKind>(word);
-  if (!kind)
-    throw InputError(
-        fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), word));
-  if (kind == ModelKind::gnn)
-    return read_model(file, [options = gnn_options(file)] { return std::make_unique<Gnn>(options, 0); });
-  SgmpOptions options = sgmp_options(file);
-  options.gtmp = kind == ModelKind::gtmp;
-  return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
-}
 
 constexpr const char* kTrainedGraphs = "trained.graphs";
 constexpr const char* kTrainedRecordings = "plimsoll.trained_recordings";
@@ -64,11 +48,9 @@ const Gnn& GnnModel::gnn() const {
 void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   std::map<std::string, TensorSpan> tensors = tensors_of(model.model->parameters());
   tensors["vocabulary.ids"] = as_tensor(model.vocabulary.keys);
-  const auto* sgmp = dynamic_cast<const Sgmp*>(model.model.get());
-  const char* kind = sgmp == nullptr ? "gnn" : sgmp->options().gtmp ? "gtmp" : "sgmp";
-  const Json config = sgmp == nullptr ? options_json(model.gnn().options()) : options_json(sgmp->options());
-  TensorMetadata metadata = {{"plimsoll.model", kind},
-                             {"plimsoll.config", config.dump()},
+  const ModelDescription description = describe_model(*model.model);
+  TensorMetadata metadata = {{"plimsoll.model", std::string(description.kind)},
+                             {"plimsoll.config", description.options.dump()},
                              {"plimsoll.trained_on", model.trained_on}};
   const TrainedContents& contents = model.contents;
   if (!contents.graphs.empty())
@@ -77,16 +59,18 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
   if (!contents.split.empty()) metadata[kTrainedSplit] = contents.split;
   put_channel_names(model.vocabulary.channels, metadata);
+  put_names(model.names, metadata);
   write_safetensors(path, tensors, metadata);
 }
 
 GnnModel load_gnn(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   GnnModel model;
-  model.model = model_of(file);
+  model.model = read_graph_model(file);
   model.vocabulary = read_ids(file, "vocabulary.ids");
   model.trained_on = file.meta("plimsoll.trained_on");
   model.contents = contents_of(file);
+  model.names = read_names(file);
   return model;
 }
 

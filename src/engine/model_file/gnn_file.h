@@ -6,30 +6,32 @@
 
 #include "base/json.h"
 #include "engine/data/trained_contents.h"
+#include "engine/model_file/model_names.h"
 #include "nn/gnn.h"
 #include "store/message_ids.h"
 
 namespace plimsoll {
 
-/// A trained model of graphs or nodes, a Gnn or an Sgmp, and the facts needed to use it on other data.
+/// A trained model of graphs or nodes, a Gnn or an Sgmp, with the facts needed to use it on other data.
 struct GnnModel {
   std::unique_ptr<GraphModel> model;
   MessageIds vocabulary = {};     ///< IDs by index, if nodes are IDs.
   std::string trained_on = {};    ///< XXH3 of the identity of the data set.
   TrainedContents contents = {};  ///< Contents of the training and validation data.
+  ModelNames names = {};          ///< Names of features and classes, if the data had some.
 
-  /// The model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
+  /// Returns the model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
   const Gnn& gnn() const;
 };
 
 /// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids", and "trained.graphs"
 /// (I64) if graphs are known by content; in the metadata "plimsoll.trained_recordings" (JSON, if there are
 /// any), "plimsoll.trained_split", "plimsoll.model" ("gnn", "sgmp" or "gtmp"), "plimsoll.config" (JSON),
-/// "plimsoll.trained_on" and "plimsoll.channels".
+/// "plimsoll.trained_on", "plimsoll.channels", and the keys of put_names().
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
-/// Reads a model of save_gnn(). Errors: InputError naming the file, and the tensor or key that is missing or
-/// of another shape.
+/// Reads a model that save_gnn() wrote. Errors: InputError naming the file, and the tensor or key that is
+/// missing or of another shape.
 GnnModel load_gnn(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -17,18 +17,18 @@ namespace plimsoll {
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
 /// Reads the model of a file: the result of `make`, with the parameters and buffers of the file. Whatever
 /// sizes the file claims, no memory is allocated for a parameter before all of them are known to be in the
-/// file. Errors: InputError that names the tensor that is missing or of another shape, or says what `make`
-/// refuses.
+/// file. Errors: InputError that names the tensor that is missing or of another shape, or repeats an error of
+/// `make`.
 template <typename Make>
 auto read_model(const SafetensorsView& file, const Make& make);
-/// Makes the model with views of the file as parameters and buffers. The file must outlive the model, which
-/// cannot be trained.
+/// Makes the model with parameters and buffers that are views of the file. The file must outlive the model,
+/// which cannot be trained.
 template <typename Make>
 auto map_model(const SafetensorsView& file, const Make& make);
 /// Overwrites parameters and buffers. Errors: InputError for one that is missing or of another shape.
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters);
 /// Returns a view of a tensor in the file. The file must outlive the view, which must not be written to.
-/// Errors: as read_tensors().
+/// Errors: those of read_tensors().
 at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
                          const std::vector<int64_t>& shape);
 
@@ -52,8 +52,8 @@ auto read_model(const SafetensorsView& file, const Make& make) {
   return model;
 }
 
-/// Reads messages stored as I64, and the names of their channels from the metadata (store/message_ids.h);
-/// absent means none.
+/// Reads messages stored as I64, and the names of their channels from the metadata (store/message_ids.h). If
+/// the tensor is absent, there are none.
 MessageIds read_ids(const SafetensorsView& file, const std::string& name);
 
 }  // namespace plimsoll

@@ -35,9 +35,9 @@ struct Buffer {
   pid_t last;  // The thread that used it last, whose cache may hold it.
 };
 
-// All buffers: the maximum number that was in use at once. The library's own pool keeps, for each thread,
-// every buffer that was too small for the next product. Here a product takes the buffer its thread used last,
-// or the smallest free one that is large enough, or a new one that replaces a free one.
+// All buffers: as many as were ever in use at the same time. The library's own pool keeps, for each thread,
+// every buffer that was too small for the next product. Here a product gets the buffer that its thread used
+// last, or the smallest free one that is large enough, or a new one that replaces a free one.
 struct Buffers {
   Mutex mutex;
   std::vector<Buffer> all PLIMSOLL_GUARDED_BY(mutex);
@@ -130,7 +130,7 @@ size_t bytes_of(void* at) {
   return buffer == nullptr ? 0 : buffer->bytes;
 }
 
-// Like realloc, it leaves the buffer unchanged if there is no memory for another.
+// Like realloc, it leaves the buffer unchanged if there is no memory for another one.
 void* retake(void* at, size_t bytes) {
   const size_t held = at == nullptr ? 0 : bytes_of(at);
   if (held == 0) return std::realloc(at, bytes);

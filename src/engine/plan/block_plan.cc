@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// The operation that asked for a piece, in words.
+// Returns a description of the operation that requested a piece.
 std::string describe(const Tape& tape, int64_t piece) {
   if (piece < 0) return "";
   const std::string& operation = tape.pieces[static_cast<size_t>(piece)].operation;
@@ -56,7 +56,7 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   planned.model.rooms(block.terms, plan.pieces);
   plan.bytes = planned.layout.place(plan.pieces);
   if (nodes_computed(block.terms) >= 2) return;
-  // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation take
+  // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation use
   // other code paths. The tensors are placed wherever there is free space.
   plan.bytes = std::max(2 * plan.bytes, planned.model.envelope(block.terms));
   plan.pieces.clear();

@@ -12,14 +12,14 @@
 
 namespace plimsoll {
 
-/// The memory that one kind of work, such as training, needs for any block: its tape, and the places of the
+/// The memory that any block needs in one kind of work, such as training: the tape, and the places of its
 /// pieces. Thread-safe after lay_out().
 class BlockPlan : public RangePlanner {
  public:
   /// The arrays that `shapes` views must outlive the plan.
   BlockPlan(const BlockShapes& shapes, const CollateOptions& options) : shapes_(shapes), options_(options) {}
 
-  /// Sets the tape of blocks whose pieces are closed, or of the others.
+  /// Sets the tape model of blocks whose pieces are closed, or of the other blocks.
   void set_model(bool closed, TapeModel model) { kind(closed).model = std::move(model); }
   bool has_model(bool closed) const { return !kind(closed).model.empty(); }
   /// Makes the layout for the largest sizes within a box.
@@ -29,13 +29,13 @@ class BlockPlan : public RangePlanner {
 
   void plan(std::span<const int64_t> graphs, RangePlan& plan) const override;
   void plan(const BlockTerms& block, RangePlan& plan) const;
-  /// Maximum number of entries in the plan of a block. Each entry takes its bytes from the ledger.
+  /// Maximum number of entries in the plan of a block. The bytes of each entry are in the ledger.
   size_t max_pieces() const;
   /// Bytes of the range of a block.
   int64_t bytes(const BlockTerms& block) const;
-  /// Bytes that suffice for every block within a box.
+  /// Bytes that are enough for every block within a box.
   int64_t highest_bytes(bool closed, const Terms& lowest, const Terms& highest) const;
-  /// Maximum bytes that the tensors of a block ask for at once, and the operation at that peak.
+  /// Maximum bytes that the tensors of a block request at a time, and the operation at that peak.
   struct Peak {
     int64_t bytes = 0;
     std::string operation;
@@ -48,7 +48,7 @@ class BlockPlan : public RangePlanner {
   /// Why the plan is not exact; empty if it is.
   std::string difference() const;
   /// Marks the plan as inexact, after a run differed from the tape. Ranges stay as they are: a piece that
-  /// finds no free space in its range comes from the heap.
+  /// does not fit into its range is allocated on the heap.
   void set_inexact(const std::string& difference) { noted_ = difference; }
 
  private:

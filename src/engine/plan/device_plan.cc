@@ -28,8 +28,8 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
   return bytes;
 }
 
-// Maximum bytes copied to the device for a block of the box: its whole batch, which the tapes allocate first
-// whatever the block asks for later.
+// Returns the maximum bytes copied to the device for a block of the box: its whole batch, which the tapes
+// allocate first, whatever the block requests later.
 int64_t max_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
   std::vector<Tape> batches;
   for (const Tape& tape : tapes) {
@@ -71,7 +71,7 @@ class DevicePlanner {
         training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
       } catch (const DeviceRegionFull&) {
         if (recompute || in_.recompute == GradientCheckpointing::off) throw;
-        continue;  // There is no memory to measure it, and so none to run it.
+        continue;  // There is no memory to measure it, and therefore none to run it.
       }
       DevicePlan plan = divide(&*training, recompute);
       if (!best) {
@@ -143,13 +143,13 @@ class DevicePlanner {
       // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
       const std::string text = error.what_without_backtrace();
       const size_t begin = text.find('\'') + 1;
-      throw UsageError(fmt::format("{}: there is no kernel for CUDA; train with --device cpu",
+      throw UsageError(fmt::format("{}: it has no CUDA kernel; train with --device cpu",
                                    text.substr(begin, text.find('\'', begin) - begin)));
     }
   }
 
-  // Runs the block with the largest range. If torch's operators ask for other pieces than in small blocks,
-  // pieces go where there is free space, and a range is what this block needed plus a margin.
+  // Runs the block with the largest range. If torch's operators request other pieces than in small blocks,
+  // pieces are placed where there is free space, and a range is what this block needed plus a margin.
   void verify(PlannedWork& work, BlockEngine& engine) {
     GraphBlock block;
     in_.source->read(work.worst, block);
@@ -173,8 +173,7 @@ class DevicePlanner {
       try {
         return engine.record_on_device(block, training, work.plan.get()).as_planned;
       } catch (const DeviceRegionFull&) {
-        return false;  // The plan does not hold, and its places leave no space for the pieces that come
-                       // instead.
+        return false;  // The plan does not hold, and its places leave no space for the other pieces.
       }
     };
     if (work.plan->exact() && tight && holds()) return;
@@ -236,8 +235,8 @@ class DevicePlanner {
 
   int64_t row_bytes() const { return in_.source->node_features() * int64_t{sizeof(float)}; }
 
-  // Uses the part of the budget that blocks in flight leave for rows of features. A block may need more than
-  // is known: an eighth more if its plan is exact, and up to twice as much if not.
+  // Uses the part of the budget that blocks in flight leave for feature rows. A block may need more than is
+  // known: an eighth more if its plan is exact, and up to twice as much if it is not.
   void keep_rows(DevicePlan& plan, int64_t fixed) const {
     const FeatureRows* const source = in_.source->feature_rows();
     if (source == nullptr) return;

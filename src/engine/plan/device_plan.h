@@ -14,12 +14,13 @@ struct PlanInput;
 struct PlannedDevice;
 class BlockPlan;
 
-/// The device memory that a run needs on a CUDA device, and how many blocks are in flight there. All sizes
-/// are bytes.
+/// The memory that a run needs on a CUDA device, and how many blocks are in flight there. All sizes are in
+/// bytes.
 struct DevicePlan {
   int64_t budget = 0;
   bool feasible = false;
-  bool exact = true;  ///< If false, a range is what the largest block needed when it ran, plus a margin.
+  bool exact = true;  ///< If false, a range has the size that the largest block needed when it ran, plus a
+                      ///< margin.
   std::string why_inexact;
   int blocks = 0;          ///< Number of blocks in flight; each has a stream.
   bool recompute = false;  ///< Whether layers run again in the backward pass.
@@ -35,13 +36,13 @@ struct DevicePlan {
   int64_t min_budget = 0;
 
   BlockSize worst;          ///< The block with the largest range.
-  int64_t worst_bytes = 0;  ///< Maximum bytes that the tensors of this block ask for at once.
+  int64_t worst_bytes = 0;  ///< Maximum bytes that the tensors of this block request at a time.
   std::string operation;    ///< The operation at that maximum.
-  std::vector<std::pair<std::string, int64_t>> parts;  ///< `peak` by purpose. Sums to `peak`.
+  std::vector<std::pair<std::string, int64_t>> parts;  ///< `peak` by purpose; the entries sum to `peak`.
 
   /// The minimum budget for each number of blocks in flight, starting with 1.
   std::vector<int64_t> budget_for;
-  /// Decide where a block's tensors go in its range.
+  /// Decide where a block's tensors are placed in its range.
   std::shared_ptr<const BlockPlan> training, prediction;
   /// Operators without a CUDA kernel, whose memory is planned as on the CPU.
   std::vector<std::string> without_cuda;
@@ -49,7 +50,7 @@ struct DevicePlan {
 
 /// Plans a run for a device. Without PlannedDevice::blocks no device is needed and nothing is run: the
 /// objective's parameters must have no data (MetaParameters), and the workspaces of torch's own operators are
-/// planned as on the CPU. Errors: those of tape_without_data(), or of a block.
+/// planned as on the CPU. Errors: those of tape_without_data(), or of running a block.
 DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device);
 
 /// Throws BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.

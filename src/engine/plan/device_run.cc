@@ -32,7 +32,7 @@ ExecutionPlan DeviceRun::execution(const DevicePlan& plan, ExecutionPlan host) {
   host.device_prediction = plan.prediction;
   blocks_.make_lanes(0, 0);
   // The rest of the budget is for blocks that need more than is known. A single block always gets it: if its
-  // plan does not hold, pieces need more than in their planned places.
+  // plan does not hold, pieces need more space than in their planned places.
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - plan.feature_bytes;
   const int64_t of_lane =
       (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;

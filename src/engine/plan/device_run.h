@@ -11,12 +11,12 @@
 
 namespace plimsoll {
 
-/// The device memory that a run used. All sizes are bytes.
+/// The device memory that a run used. All sizes are in bytes.
 struct DeviceUse {
   std::string name;
   int64_t budget = 0;
-  int64_t planned = 0;   ///< Planned bytes: context, workspaces, parameters, rows of features, ranges.
-  int64_t measured = 0;  ///< As `planned`, with the highest use of the ranges instead of their size.
+  int64_t planned = 0;   ///< Planned bytes: context, workspaces, parameters, feature rows, ranges.
+  int64_t measured = 0;  ///< Same as `planned`, but with the highest use of the ranges instead of their size.
   int64_t region = 0;    ///< Bytes of the region, whether used or not.
   /// Bytes that NVML reports for the process, which include the whole region.
   std::optional<int64_t> process = {};
@@ -34,20 +34,21 @@ Json device_json(const DeviceUse& use);
 /// Describes `use` in one line.
 std::string device_in_words(const DeviceUse& use);
 
-/// The blocks of a run on a device, and how they follow its plan.
+/// Runs the blocks of a run on a device, by its plan.
 class DeviceRun {
  public:
-  /// `models` are the models whose parameters are copied to the device, the blocks' own first. `max_streams`
-  /// is the maximum number of blocks in flight. Errors: DeviceRegionFull if not even the parameters fit.
+  /// `models` are the models whose parameters are copied to the device: that of the objective first, then
+  /// that of\n  /// a live teacher, if there is one. `max_streams` is the maximum number of blocks in flight.
+  /// Errors: DeviceRegionFull if not even the parameters fit.
   DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
             int max_streams = PlannedDevice::kMaxStreams);
 
   /// Makes one lane of all free memory for probes, and returns the device to plan for.
   PlannedDevice planned();
-  /// How blocks run by the plan. `host` is the plan of the host. Errors: BudgetTooSmall.
+  /// Returns how blocks run by the plan. `host` is the execution planned for the host. Errors:
+  /// BudgetTooSmall.
   ExecutionPlan execution(const DevicePlan& plan, ExecutionPlan host);
-  /// Call it after execution(): copies the planned rows of features to the device, or none if memory is
-  /// refused.
+  /// Copies the planned feature rows to the device, or none if memory is refused. Call it after execution().
   void keep_rows(const DevicePlan& plan, const BlockSource& source);
   DeviceUse use(const DevicePlan& plan) const;
 

@@ -8,10 +8,10 @@
 namespace plimsoll {
 
 /// Divides the bytes that the budget leaves in addition to `kept`, minus an eighth, among the caches for
-/// evaluating one giant graph. All edges are cached if they take at most a quarter of that; else edges are
-/// read when needed. Rows of features get the rest. If all rows fit, they are read now, or without
-/// `reads_all` when needed, and the function returns 0; otherwise it returns the bytes for samples read
-/// ahead, an eighth of the rows' share. Errors: BudgetExceeded.
+/// evaluating one giant graph. All edges are cached if they need at most a quarter of these bytes; otherwise
+/// edges are read when needed. The rest is for feature rows. If all rows fit, they are read now, or when
+/// needed if `reads_all` is false, and the function returns 0. Otherwise it returns the bytes for samples
+/// made ahead, an eighth of the rows' share. Errors: BudgetExceeded.
 int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept, bool reads_all = true);
 
 }  // namespace plimsoll

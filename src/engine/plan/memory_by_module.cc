@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-// The tape from which a block's sizes are known, or null if there is none.
+// Returns the tape from which a block's sizes are known, or null if there is none.
 const TapeModel* model_of(const MemoryPlan::Block& worst) {
   if (worst.plan == nullptr || !worst.plan->has_model(worst.terms.closed)) return nullptr;
   const TapeModel& model = worst.plan->model(worst.terms.closed);
@@ -58,12 +58,13 @@ Json snapshot_of(const MemoryPlan::Block& worst) {
   const TapeModel* const model = model_of(worst);
   if (model == nullptr)
     throw UsageError(
-        "a snapshot shows where tensors go, which is not planned here: what is allocated depends on the "
+        "a snapshot shows where tensors are placed, which is not planned here: what is allocated depends on "
+        "the "
         "data");
   RangePlan range;
   worst.plan->plan(worst.terms, range);
   if (range.pieces.empty())
-    throw UsageError("a snapshot shows where tensors go, which is not planned for one row");
+    throw UsageError("a snapshot shows where tensors are placed, which is not planned for one row");
   std::vector<int64_t> places;
   for (const PlannedAllocation& piece : range.pieces) places.push_back(piece.place);
   return memory_snapshot(model->tape(), model->sizes(worst.terms.terms), places);

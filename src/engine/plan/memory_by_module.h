@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// The memory of each module in a plan's worst block, from its tape. There are no modules if no tape
+/// Returns the memory of each module in a plan's worst block, from its tape. There are no modules if no tape
 /// describes the block, because its allocations depend on the data.
 TapeProfile memory_by_module(const MemoryPlan::Block& worst);
 
@@ -17,8 +17,8 @@ Json memory_by_module_json(const TapeProfile& profile);
 /// Reads memory_by_module_json(). If a field is missing or of another type, the profile has no modules.
 TapeProfile memory_by_module_from(const Json& json);
 
-/// The block as memory_snapshot(), at the places of its range. Errors: UsageError if no tape describes the
-/// block.
+/// Returns the block as memory_snapshot() does, at the places of its range. Errors: UsageError if no tape
+/// describes the block.
 Json snapshot_of(const MemoryPlan::Block& worst);
 
 }  // namespace plimsoll

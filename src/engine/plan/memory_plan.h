@@ -13,31 +13,32 @@
 
 namespace plimsoll {
 
-/// The memory that a run needs, and how it is divided. All sizes are bytes.
+/// The memory that a run needs, and how it is divided. All sizes are in bytes.
 struct MemoryPlan {
   ExecutionPlan execution;
   std::shared_ptr<const BlockPlan> training;  ///< The same object as execution.training.
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
-  int64_t peak = 0;  ///< Bytes of the budget used: floor, slack and the maximum that the ledger will hold.
-  /// Minimum budget with which the run works, one block at a time, as it is planned.
+  int64_t peak = 0;  ///< Bytes of the budget that are used: floor, slack and the maximum that the ledger will
+                     ///< hold.
+  /// Minimum budget with which the run works as it is planned, one block at a time.
   int64_t min_budget = 0;
-  bool exact = true;  ///< If false, why_inexact says what is an upper estimate.
+  bool exact = true;  ///< If false, why_inexact says what is only an upper bound.
   std::string why_inexact;
-  /// `peak` by purpose. Sums to `peak` minus floor and slack.
+  /// `peak` by purpose; the entries sum to `peak` minus floor and slack.
   std::vector<std::pair<std::string, int64_t>> parts;
 
   struct Block {
     BlockSize size;
-    int64_t peak_bytes = 0;   ///< Maximum bytes that tensors ask for at once.
+    int64_t peak_bytes = 0;   ///< Maximum bytes that tensors request at a time.
     int64_t range_bytes = 0;  ///< Bytes of its range in the slab.
     std::string operation;    ///< The operation at the peak.
     bool training = true;
-    BlockTerms terms = {};                       ///< The terms from which its sizes follow.
+    BlockTerms terms = {};                       ///< The terms that determine its sizes.
     std::shared_ptr<const BlockPlan> plan = {};  ///< The plan of its kind of work; null if there is no block.
   };
   Block worst;
-  std::string recompute_note;  ///< For gradient_checkpointing auto: what running layers again gains.
+  std::string recompute_note;  ///< For gradient_checkpointing auto: what is gained by running layers again.
   /// Peak of the block that was run to verify the tape; 0 if none was run.
   int64_t verified_peak_bytes = 0;
 
@@ -45,7 +46,7 @@ struct MemoryPlan {
     int64_t graph, nodes, edges, bytes;
   };
   int64_t room_for_graph = 0;    ///< Maximum bytes of the slab that one graph may need.
-  std::vector<Graph> too_large;  ///< Graphs that do not fit alone, largest first; at most 16.
+  std::vector<Graph> too_large;  ///< Graphs that do not fit even alone, largest first; at most 16.
 
   struct Speed {
     int64_t budget;
@@ -54,20 +55,22 @@ struct MemoryPlan {
     double graphs_per_s;  ///< Expected speed.
   };
   std::vector<Speed> speed;
-  /// For a source with a cache, such as one giant graph: an epoch with a share of its data in memory.
+  /// For a source with a cache, such as one giant graph: the cost of an epoch with a share of its data in
+  /// memory.
   struct Reading {
     double share;     ///< Share of the features (as f32) and edges that fits in the cache.
     int64_t budget;   ///< Budget for this share with the blocks in flight of this plan.
-    double seconds;   ///< Computing time without waiting for data; 0 if not known.
-    double read = 0;  ///< Bytes, after samples were made.
+    double seconds;   ///< Computing time without waiting for data; 0: unknown.
+    double read = 0;  ///< Bytes read per epoch, after samples were made.
     double written = 0;
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
-  std::optional<StartUpCost> start_up;  ///< What it took to learn the sizes of all blocks.
+  std::optional<StartUpCost> start_up;  ///< Cost of computing the sizes of all blocks.
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
-  int64_t bytes_sent = 0;       ///< Bytes that a rank sends to others in a step, without losses and the norm.
+  int64_t bytes_sent = 0;       ///< Bytes that a rank sends to other ranks in a step, without losses and the
+                                ///< norm.
   int64_t blocks_planned = 0;   ///< Number of blocks whose exact size is known.
   bool all_blocks_known = true;
   double seconds = 0;                ///< Duration of planning.

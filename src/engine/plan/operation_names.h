@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// While it lives, tapes that this thread records (memory/tape.h) name torch's operations, and modules
-/// (ops/module_scope.h): in the forward pass the outermost operation, in the backward pass the node of the
-/// gradient's graph. Costs about a microsecond per operation.
+/// While it lives, tapes that this thread records (memory/tape.h) contain the names of torch's operations and
+/// of modules (ops/module_scope.h). In the forward pass an operation is the outermost one, in the backward
+/// pass the node of the gradient's graph. Costs about a microsecond per operation.
 class NameOperations {
  public:
   NameOperations();

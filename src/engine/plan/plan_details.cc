@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/plan/blocks_ahead.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 
 namespace plimsoll {
 namespace {
 
-// A plan is as exact as that of each kind of work.
+// A plan is exact only if that of each kind of work is.
 void set_exactness(MemoryPlan& plan, const AllWork& work) {
   for (const PlannedWork* each : {&work.main(), &work.prediction, work.teaching}) {
     if (each == nullptr) continue;
@@ -27,13 +28,13 @@ void set_ranks(MemoryPlan& plan, const PlanInput& input) {
   plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
 }
 
-// Bytes that a teacher needs: its weights, or its outputs.
+// Returns the bytes that a teacher needs: its weights, or its outputs.
 int64_t teacher_bytes(const PlanInput& input) {
   if (input.offloaded_teacher != nullptr) return input.offloaded_teacher->bytes();
   int64_t bytes = 0;
   if (input.live_teacher != nullptr)
     for (const ParameterList::Entry& entry : input.live_teacher->all())
-      bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+      bytes += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   return bytes;
 }
 
@@ -84,7 +85,7 @@ void find_too_large(MemoryPlan& plan, const PlanInput& input, const AllWork& wor
       plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
     }
   };
-  if (plan.feasible || max_bytes == 0) return;  // Without any memory no graph is to blame.
+  if (plan.feasible || max_bytes == 0) return;  // If there is no memory at all, no graph is the cause.
   if (main.kind == WorkKind::training)
     look(input.training);
   else
@@ -93,15 +94,15 @@ void find_too_large(MemoryPlan& plan, const PlanInput& input, const AllWork& wor
   if (plan.too_large.size() > 16) plan.too_large.resize(16);
 }
 
-// Adds the cost of reading for several shares of the data. `mean` is the mean range divided by the largest,
-// whose time is known.
+// Adds the cost of reading for several shares of the data. `mean` is the mean range divided by the largest
+// range, for which the time is known.
 void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
   plan.start_up = input.source->start_up_cost();
-  constexpr double kForward = 1.0 / 3;  // Approximate share of the forward pass in a step.
   const int64_t max = input.source->max_cache_bytes();
   const auto all = input.source->reading_cost(max);
   if (!all) return;
-  const double blocks = static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
+  const double blocks =
+      static_cast<double>(all->training) + kForwardShare * static_cast<double>(all->validating);
   const double rate = plan.execution.graphs_per_s;
   const double seconds = rate > 0 ? mean * blocks / rate : 0;
   const int64_t without_cache = plan.peak - plan.execution.cache_bytes;

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// Adds to a plan whose ledger is divided what a reader asks of it: whether it is exact, its parts and its
-/// peak, the bytes that ranks send, the graphs that do not fit, and the cost of reading.
+/// Adds further details to a plan whose ledger is divided: whether it is exact, its parts and its peak, the
+/// bytes that ranks send, the graphs that do not fit, and the cost of reading.
 void add_details(MemoryPlan& plan, const PlanInput& input, const AllWork& work, const PlanNeeds& needs);
 
 }  // namespace plimsoll

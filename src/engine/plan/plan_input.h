@@ -22,37 +22,37 @@ struct PendingAllocation {
   int64_t sum() const { return parameters + optimizer + columns + output; }
 };
 
-/// The graphs that a run works on, and how.
+/// The graphs that a run works on, and how it works on them.
 struct PlanInput {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< One entry per graph of the source.
   const Objective* objective = nullptr;
-  /// Weights that stay in memory and do not train, such as a teacher's; already held or in `missing`. May be
-  /// null.
+  /// Weights that stay in memory and are not trained, such as a teacher's. They are already held or in
+  /// `missing`. May be null.
   const ParameterList* live_teacher = nullptr;
-  /// Its outputs are already held or in `missing`. May be null.
+  /// An offloaded teacher, whose outputs are already held or in `missing`. May be null.
   OffloadedTeacher* offloaded_teacher = nullptr;
   BlockLimits limits = {};
   int64_t lanes = 1;  ///< Number of lanes of a training batch (engine/blocks/lane_tree.h).
   int ranks = 1;      ///< Number of ranks that share the lanes. The plan holds for any rank.
-  /// The plan divides the ledger's part of it.
+  /// The memory of the run. The plan divides the part of it that the ledger counts.
   MemoryShare memory = {};
   int64_t prefetch = 2;
 
   std::span<const int64_t> training = {};  ///< Training graphs; empty if the run only predicts.
   uint64_t seed = 0;                       ///< Seed for the shuffling of every epoch.
-  const Curriculum* curriculum = nullptr;  ///< If null, every epoch trains on all graphs.
+  const Curriculum* curriculum = nullptr;  ///< If null, all graphs are used in every epoch.
   bool fresh_epochs = false;               ///< Same meaning as EpochOrder::fresh.
   int64_t epochs = 0;
   int64_t batch_size = 0;
   std::vector<std::span<const int64_t>> predicted = {};  ///< Lists to predict, each in its order.
 
   GradientCheckpointing recompute = GradientCheckpointing::automatic;
-  /// How the need is found: static (nothing is run, and the objective's parameters have no data), measured
-  /// (runs probes and the worst training block), or trial (runs the worst block of each kind and a whole
-  /// step).
+  /// How the needed memory is found: static (nothing is run, and the objective's parameters have no data),
+  /// measured (runs probes and the worst training block), or trial (runs the worst block of each kind and a
+  /// whole step).
   Estimation estimation = Estimation::measured;
-  int64_t later = 0;  ///< Bytes that the caller takes during the run, such as scores.
+  int64_t later = 0;  ///< Bytes that the caller allocates during the run, such as scores.
   PendingAllocation missing = {};
   /// Number of tensors that the optimizer keeps per parameter, each of the parameter's shape.
   int64_t optimizer_tensors = 0;

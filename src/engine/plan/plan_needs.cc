@@ -8,9 +8,9 @@
 namespace plimsoll {
 namespace {
 
-// Bytes of the lists of where blocks start. There are three at once: of the batch that runs, of the batch
-// announced, and one that grows; and one that is divided among the passes of a teacher. Each may have a
-// capacity of twice its size, and the growing one also its former memory.
+// Returns the bytes of the lists of where blocks start. Three exist at the same time: that of the batch that
+// runs, that of the announced batch, and one that grows. A fourth is divided among the passes of a teacher.
+// Each may have a capacity of twice its size, and the growing one also its former memory.
 int64_t list_bytes(const AllWork& work) {
   const int64_t max_at_once = std::max(work.prediction.max_at_once, work.main().max_at_once);
   const int64_t lists = work.teaching != nullptr ? 4 : 3;
@@ -22,10 +22,11 @@ int64_t gradient_bytes(const PlanInput& input) {
   const ParameterList& parameters = input.objective->parameters();
   if (input.ranks > 1)
     return RankLanes(input.lanes, input.ranks).sets() *
-           heap_bytes(Slices(parameters, input.ranks).row() * int64_t{sizeof(float)});
+           tensor_heap_bytes(Slices(parameters, input.ranks).row() * int64_t{sizeof(float)});
   int64_t bytes = 0;
   for (const ParameterList::Entry& entry : parameters.entries())
-    bytes += LaneTree<BatchSum>::sets(input.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    bytes +=
+        LaneTree<BatchSum>::sets(input.lanes) * tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   return bytes;
 }
 

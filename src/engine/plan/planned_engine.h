@@ -12,10 +12,10 @@
 namespace plimsoll {
 
 /// An engine that predicts lists of graphs by a plan for them. The predictions are the same for any budget,
-/// threads, device budget and blocks in flight.
+/// device budget, and number of threads and of blocks in flight.
 class PlannedEngine {
  public:
-  /// Plans `input`, which must train nothing. Blocks run on `device`, or on the CPU if it is null. If
+  /// Plans `input`, which must not train anything. Blocks run on `device`, or on the CPU if it is null. If
   /// `rehearsal` is not null, it gets the budget that the plan needs, and no engine is made. The objects that
   /// `input` points to must outlive it. Errors: BudgetTooSmall for the host or the device; those of
   /// make_plan().
@@ -28,7 +28,7 @@ class PlannedEngine {
  private:
   std::unique_ptr<DeviceRun> device_;  // Null on the CPU.
   MemoryPlan plan_;
-  std::optional<BlockEngine> engine_;  // Empty in a rehearsal.
+  std::optional<BlockEngine> engine_;  // Not set in a rehearsal.
 };
 
 }  // namespace plimsoll

@@ -11,8 +11,8 @@ namespace {
 // Maximum number of graphs whose blocks are visited one by one; beyond it the corner of the limits is used.
 constexpr int64_t kMaxVisited = 20'000'000;
 
-// Counts the maximum number of consecutive blocks within `batch` graphs: of one batch, or of one list to
-// predict. Blocks must be added in the order in which they are visited.
+// Counts the maximum number of consecutive blocks within `batch` graphs, that is, of one batch or of one list
+// to predict. Blocks must be added in the order in which they are visited.
 struct BlocksAtOnce {
   int64_t batch;  // Number of graphs.
   int64_t max = 0;

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The kinds of work on blocks. teaching: an OffloadedTeacher runs on the blocks of the other two.
+/// The kinds of work on blocks. `teaching`: an OffloadedTeacher runs on the blocks of the other two.
 enum class WorkKind { training, prediction, teaching };
 
 /// One kind of work of a run: its blocks, and the memory they need.
@@ -19,9 +19,10 @@ struct PlannedWork {
   /// Visits all blocks. `input` must outlive the object.
   PlannedWork(const PlanInput& input, WorkKind kind);
 
-  /// Finds the block with the largest range by `plan`.
+  /// Finds the block that needs the largest range by `plan`.
   void find_worst();
-  /// Records the allocations of a block in this work, on an engine of the input's objective and teacher.
+  /// Records the allocations of a block in this work, on an engine with the objective and teacher of the
+  /// input.
   Tape record(BlockEngine& engine, const GraphBlock& block, const RangePlan& range = {}) const;
   /// The maximum of each size over all blocks.
   BlockSize largest() const;
@@ -31,7 +32,7 @@ struct PlannedWork {
   const Objective* objective;
   CollateOptions options;
   std::shared_ptr<BlockPlan> plan;
-  TermBox boxes[2];       ///< Boxes of the blocks that are not closed, and of those that are.
+  TermBox boxes[2];       ///< Box of the blocks that are not closed, and box of those that are.
   bool all_known = true;  ///< Whether `boxes` and `worst` come from the actual blocks.
   int64_t blocks = 0;     ///< Number of blocks visited.
   /// Maximum number of blocks of a batch, of a list to predict, or of one pass of a teacher.

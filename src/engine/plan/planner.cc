@@ -12,6 +12,7 @@
 #include "engine/blocks/order_terms.h"
 #include "engine/plan/blas_memory.h"
 #include "engine/plan/block_plan.h"
+#include "engine/plan/blocks_ahead.h"
 #include "engine/plan/operation_names.h"
 #include "engine/plan/plan_details.h"
 #include "engine/plan/plan_needs.h"
@@ -48,7 +49,7 @@ class Planner {
       PlannedWork training(in_, WorkKind::training);
       plan = with_training(training, prediction);
     }
-    // The memory that planning itself used counts as well.
+    // The memory that planning itself used also counts.
     if (!without_data())
       plan.peak =
           std::max(plan.peak, in_.memory.outside_ledger +
@@ -96,10 +97,11 @@ class Planner {
 
   const PlannedWork* teaching() const { return teaching_ ? &*teaching_ : nullptr; }
   bool without_data() const { return in_.estimation == Estimation::from_shapes; }
-  // The device on which blocks run, so that the host is planned for what remains there; null for the CPU.
+  // Returns the device on which blocks run, so that the host is planned for what remains there; null for the
+  // CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
-  // Records tapes of probes, solves the model, and measures all blocks by it.
+  // Records tapes of probes, solves the model, and uses it to measure all blocks.
   void measure(PlannedWork& work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
@@ -137,10 +139,10 @@ class Planner {
     heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
-      give_back_freed_memory();  // Probes were allocated on the heap; blocks will not be.
+      give_back_freed_memory();  // Probes are allocated on the heap; blocks will not be.
     }
     work.find_worst();
-    // Tries a second layout, for the worst block; the better of the two stays.
+    // Tries a second layout, for the worst block; the better one of the two is kept.
     if (work.blocks > 0) {
       work.plan->lay_out(work.plan->terms(work.worst));
       work.find_worst();
@@ -191,27 +193,40 @@ class Planner {
     needs.heap += heap_per_block_;
   }
 
-  // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
+  // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
   void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) const {
-    ExecutionPlan& execution = plan.execution;
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
-    execution.blocks = blocks;
     plan.feasible = needs.slab(blocks) >= needs.worst;
+    ExecutionPlan& execution = plan.execution;
     execution.min_bytes = needs.worst;
+    set_blocks(execution, needs, {blocks, in_.prefetch});
+    const BlocksAhead max{blocks, execution.prefetch};
+    const BlocksAhead chosen = choose_blocks(*in_.source, max, seconds_per_graph_, [&](const auto& ahead) {
+      ExecutionPlan tried = execution;
+      set_blocks(tried, needs, ahead);
+      return tried.cache_bytes;
+    });
+    set_blocks(execution, needs, chosen);
+    plan.heap = chosen.blocks * needs.heap;
+  }
+
+  // Divides the ledger for this number of blocks in flight, and for as many blocks ahead as fit, up to
+  // `max.prefetch`.
+  void set_blocks(ExecutionPlan& execution, const PlanNeeds& needs, const BlocksAhead& max) const {
+    const int blocks = execution.blocks = max.blocks;
     execution.slab_bytes = std::clamp<int64_t>(needs.slab(blocks), needs.worst, blocks * needs.worst);
     const int64_t graphs = std::max<int64_t>(needs.graphs, 1);
     const int64_t spare = std::max<int64_t>(needs.slab(blocks) - execution.slab_bytes, 0) / graphs;
     if (teaching_)
       execution.keep = std::min({spare, teaching_->max_at_once, OffloadedTeacher::kMaxBytes / graphs});
-    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
+    execution.prefetch = std::min(spare - execution.keep, max.prefetch);
     const int64_t rest =
         needs.slab(blocks) - execution.slab_bytes - (execution.keep + execution.prefetch) * graphs;
     execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->max_cache_bytes());
-    plan.heap = blocks * needs.heap;
   }
 
-  // The smallest budget, and the budget and expected speed of each number of blocks in flight.
+  // Adds the smallest budget, and the budget and expected speed for each number of blocks in flight.
   void add_budgets(MemoryPlan& plan, const PlanNeeds& needs) const {
     ExecutionPlan& execution = plan.execution;
     const auto budget_for = [&](int blocks) {
@@ -243,8 +258,9 @@ class Planner {
             work.plan};
   }
 
-  // Runs the worst block twice, as the run will. The first run finds what the tape did not foresee, and makes
-  // the BLAS allocate the buffers it keeps; the second is timed. Returns the peak.
+  // Runs the worst block twice, in the same way as the run will. The first run finds allocations that the
+  // tape did not predict, and makes the BLAS allocate the buffers that it keeps; the second one is timed.
+  // Returns the peak.
   int64_t verify(const PlannedWork& work, bool recompute) {
     if (work.blocks == 0) return 0;
     const BlockTerms terms = work.plan->terms(work.worst);
@@ -274,8 +290,8 @@ class Planner {
     return found;
   }
 
-  // Returns an upper bound of the measured values of all models (bench/results/contract.md), as nothing was
-  // multiplied.
+  // Returns an upper bound of the values measured for all models (bench/results/contract.md), because nothing
+  // was multiplied.
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
     const ParameterList* const of_batches =

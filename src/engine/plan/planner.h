@@ -15,17 +15,17 @@ namespace plimsoll {
 /// probes fit; UsageError if the model cannot be planned without data (engine/plan/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
 
-/// Runs `predicted`, a list, and a whole step of the run by a feasible plan. If blocks differ from the plan,
-/// it is no longer exact, on the host or on the device. `execution` is the plan's, with the device's lanes if
-/// there are any. No weight changes. Errors: those of blocks.
+/// Predicts the list `predicted` and runs a whole step, by a feasible plan. If blocks differ from the plan,
+/// the plan is marked as inexact, for the host or for the device. `execution` is that of the plan, with the
+/// device's lanes if there are any. No weight changes. Errors: those of running blocks.
 void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<const int64_t> predicted,
              MemoryPlan& plan);
 
-/// How much a stated budget exceeds the need of this process, because the floors of processes differ.
-/// Differences of up to 1.4 MiB were measured.
+/// How much a stated budget exceeds the need of this process, because the floors of processes differ:
+/// differences of up to 1.4 MiB were measured.
 constexpr int64_t kFloorSpread = 2 * kMiB;
-/// Converts the budget measured in one process to a budget that works for any: their floors differ by the
-/// BLAS buffers at start.
+/// Converts the budget measured in one process to a budget that works for any process: their floors differ by
+/// the BLAS buffers at the start.
 int64_t stated_budget(int64_t budget);
 
 /// Returns the execution of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that

@@ -80,7 +80,7 @@ std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidth
     const int64_t loops = maker.draw(3);
     maker.add(nodes, loops + 1 + maker.draw(5), loops);
   }
-  // Features that only larger blocks have: several pieces, groups of pieces, and chunks of graphs.
+  // Cases that only larger blocks have: several pieces, groups of pieces, and chunks of graphs.
   if (highest[kNodes] > kPiece)
     for (int64_t i = 0; i < 3; ++i) maker.add({kPiece + 1 + 3 * i, 2 + maker.draw(5)}, 3 + maker.draw(5), 1);
   if (highest[kGroups] > 1)

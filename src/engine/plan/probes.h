@@ -13,8 +13,8 @@ struct Probe {
   BlockTerms terms;
 };
 
-/// Makes blocks whose terms are linearly independent, as far as those of blocks up to `highest` can be, and a
-/// few more, from which a TapeModel is solved. All their numbers are zeros. They are as small as possible:
+/// Makes blocks whose terms are linearly independent, as far as terms of blocks up to `highest` can be, and a
+/// few more. A TapeModel is solved from them. All their numbers are zeros. They are as small as possible:
 /// none is larger than a block that has the same terms.
 std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidths& widths,
                                const CollateOptions& options);

@@ -5,11 +5,11 @@
 
 namespace plimsoll {
 
-/// Finds the budget that a piece of work needs. Work that gets a rehearsal allocates and plans as in a run,
-/// but runs no block: zeros replace the model's outputs.
+/// Finds the budget that some work needs. Work that gets a rehearsal allocates and plans as in a run, but
+/// runs no block: zeros replace the model's outputs.
 class Rehearsal {
  public:
-  /// A part of the work needs a budget of `budget` bytes.
+  /// Records that a part of the work needs a budget of `budget` bytes.
   void need(int64_t budget) { budget_ = std::max(budget_, budget); }
   /// Maximum budget over all parts.
   int64_t budget() const { return budget_; }

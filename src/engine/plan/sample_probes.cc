@@ -10,7 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Rows of a chunk, and the maximum number of chunks of a probe: enough to tell chunks and parts apart.
+// Number of rows in a chunk, and maximum number of chunks of a probe, which is enough to distinguish chunks
+// from parts.
 constexpr int64_t kChunk = OrderTerms::kChunkRows;
 constexpr int64_t kMaxChunks = 3;
 
@@ -65,6 +66,7 @@ class SampleMaker {
     append_edges(sample, block.edges);
     append_prefixes(sample, block.prefixes);
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
+    block.targets.resize(static_cast<size_t>(widths_.targets.numbers(1, block.nodes())), 0.0F);
     if (widths_.row_places) block.row_place.resize(static_cast<size_t>(block.nodes()), -1);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     const auto seeds = static_cast<size_t>(sample.nodes_per_hop.front());
@@ -98,7 +100,7 @@ void visit_sample_probes(const Terms& highest, const RowWidths& widths, const Co
   SampleMaker maker(hops, widths, options);
   const size_t small = 12 + kPrefixTerms * hops;
   for (size_t i = 0; i < small; ++i) probe(maker.make(0, 0));
-  // Features that only larger blocks have: several chunks of nodes, and parts.
+  // Cases that only larger blocks have: several chunks of nodes, and parts.
   for (size_t hop = 0; hop <= hops; ++hop) {
     const int64_t max = highest[hop < hops ? place_of(hop, kPrefixNodes) : size_t{kNodes}];
     for (int64_t chunks = 1; chunks <= std::min(kMaxChunks, max / kChunk); ++chunks)

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// {blocks, seconds, bytes_read, bytes_written}, for the journal and for summaries.
+/// Returns {blocks, seconds, bytes_read, bytes_written}, for the journal and for summaries.
 Json start_up_json(const StartUpCost& cost);
 /// Describes the cost in one line.
 std::string start_up_in_words(const StartUpCost& cost);

@@ -29,7 +29,7 @@ Tensor relu_meta(const Tensor& x) {
 }
 
 Tensor abs_meta(const Tensor& self) {
-  at::empty({0}, self.options());  // The result before it has its size.
+  at::empty({0}, self.options());  // The result before its size is set.
   return at::empty_like(self);
 }
 
@@ -45,7 +45,7 @@ Tensor flip_meta(const Tensor& self, at::IntArrayRef) {
 Tensor index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
   std::vector<int64_t> sizes = self.sizes().vec();
   if (self.dim() > 0) sizes[static_cast<size_t>(at::maybe_wrap_dim(dim, self.dim()))] = index.numel();
-  at::empty({0}, self.options());  // The result before it has its size.
+  at::empty({0}, self.options());  // The result before its size is set.
   return at::empty(sizes, self.options());
 }
 
@@ -123,7 +123,7 @@ Tensor& mul_out_meta(const Tensor& self, const Tensor& other, Tensor& out) {
 Tensor where_meta(const Tensor& condition, const Tensor& self, const Tensor& other) {
   const auto sizes = at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
   const at::TensorOptions options = self.options().dtype(at::result_type(self, other));
-  at::empty({0}, options);  // The result before it has its size.
+  at::empty({0}, options);  // The result before its size is set.
   return at::empty(sizes, options);
 }
 
@@ -139,13 +139,13 @@ Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
   return out;
 }
 
-// With data, the gradient of gather() is summed up in place.
+// With data, the gradient of gather() is summed in place.
 Tensor scatter_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values) {
   if (std::string_view(current_operation()) == "GatherBackward0") return self;
   return at::meta::scatter_add(self, dim, index, values);
 }
 
-// With data, the gradient of index_select() is summed up in place.
+// With data, the gradient of index_select() is summed in place.
 Tensor index_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                       const at::Scalar& alpha) {
   if (std::string_view(current_operation()) == "IndexSelectBackward0") return self;

@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// The tape of a block with these terms, forward and, if `training`, backward, without running it: runs the
-/// objective's own code over tensors without data. The parameters must have no data (MetaParameters). Nothing
-/// is computed, and no memory is taken except for the sizes.
+/// Returns the tape of a block with these terms, forward and, if `training`, backward, without running the
+/// block: the objective's own code runs over tensors without data. The parameters must have no data
+/// (MetaParameters). Nothing is computed, and only the sizes need memory.
 ///
-/// The tape has all pieces of a real block's tape, possibly in another order where torch's operations on data
-/// allocate short-lived pieces differently. Errors: UsageError that names the operation, if torch or the
+/// The tape has all pieces of a real block's tape. Their order may differ where torch's operations on data
+/// allocate short-lived pieces in another order. Errors: UsageError that names the operation, if torch or the
 /// objective does not support it without data.
 Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                        bool training, bool recompute);
@@ -22,9 +22,9 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
 /// The module under which the tensors of collate() are recorded.
 inline constexpr const char* kBatchModule = "batch";
 
-/// The tape of a block on a CUDA device: the project's operators allocate like their CUDA kernels, torch's
-/// own as on the CPU. The tensors of the block's source are copied to the device, so they are part of the
-/// tape.
+/// Returns the tape of a block on a CUDA device: the project's operators allocate like their CUDA kernels,
+/// torch's own as on the CPU. The tensors of the block's source are copied to the device, so they are part of
+/// the tape.
 struct CudaTape {
   Tape tape;
   std::vector<std::string> without_cuda;  ///< Same as MetaTensors::without_cuda().

@@ -17,8 +17,9 @@ namespace {
 
 int64_t warm_blas = 0;
 
-// MKL prepares its vector functions at their first call. If two threads make that call at once, one may get
-// numbers that are right to only four digits, so the results would differ from those of any other run.
+// MKL prepares its vector functions at their first call. If two threads make that call at the same time, one
+// may get numbers that are right to only four digits, so the results would differ from those of any other
+// run.
 void begin_vector_functions() {
   const at::Tensor some = at::zeros({64});
   at::exp(some);
@@ -32,7 +33,7 @@ FloorParts warm_up_torch(int threads) {
   FloorParts parts{.program = process_memory().anonymous};
   at::set_num_threads(1);  // Each worker has one thread, so that the order of every sum is fixed.
   begin_vector_functions();
-  std::barrier everyone(threads);  // Keeps one thread from doing two items.
+  std::barrier everyone(threads);  // Prevents one thread from processing two items.
   Workers workers(threads);
   workers.run_ordered(threads, [&](int64_t, Turn&) { everyone.arrive_and_wait(); });
   parts.threads = process_memory().anonymous - parts.program;
@@ -44,8 +45,8 @@ FloorParts warm_up_torch(int threads) {
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
-  // What the operations freed is not part of the floor: blocks would fill it, and the plan would count it
-  // twice.
+  // Memory that the operations freed is not part of the floor: blocks would fill it, and the plan would count
+  // it twice.
   give_back_freed_memory();
   parts.blas = process_memory().anonymous - parts.program - parts.threads;
   warm_blas = blas_bytes().value_or(0);

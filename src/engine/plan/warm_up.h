@@ -11,27 +11,27 @@ namespace plimsoll {
 /// The parts of the floor of a process with torch, in anonymous bytes as measured.
 struct FloorParts {
   int64_t program = 0;  ///< The program and torch, before they do anything.
-  int64_t threads = 0;  ///< Memory that started threads keep.
-  int64_t blas = 0;     ///< BLAS buffers, and what else the first operations set up.
+  int64_t threads = 0;  ///< Memory that threads keep once they are started.
+  int64_t blas = 0;     ///< BLAS buffers, and other memory that the first operations allocate.
 };
 
-/// Gives torch one intra-op thread per worker, and makes torch and its libraries allocate, on `threads`
-/// threads, everything they keep for their lifetime, so that the floor of a budget measured afterwards
-/// includes it.
+/// Gives torch one intra-op thread per worker. Makes torch and its libraries allocate, on `threads` threads,
+/// all memory that they keep for their lifetime, so that the floor of a budget measured afterwards includes
+/// it.
 FloorParts warm_up_torch(int threads);
 
-/// The value of blas_bytes() (engine/plan/blas_memory.h) at the end of warm_up_torch(), which the floor
-/// includes; 0 before.
+/// Returns the value of blas_bytes() (engine/plan/blas_memory.h) at the end of warm_up_torch(), which the
+/// floor includes; 0 before that.
 int64_t warm_blas_bytes();
 
-/// Memory of the process beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
-/// malloc loses between pieces, and the used stacks of threads. Set aside from the budget once, and by
-/// heap_slack_per_block() for each block in flight; the planner measures BLAS buffers itself. Measured with
-/// one block in flight: 0.05 MiB for 45 tensors at once and 0.6 MiB for 250 (bench/results/contract.md), and
-/// 0.23 MiB per block with an autoencoder.
+/// Memory of the process beyond floor and ledger: nodes of the graph of gradients, tensor objects, memory
+/// that malloc loses between pieces, and the used stacks of threads. It is set aside from the budget once,
+/// and heap_slack_per_block() for each block in flight; the planner measures BLAS buffers itself. Measured
+/// with one block in flight: 0.05 MiB for 45 tensors at a time, 0.6 MiB for 250 (bench/results/contract.md),
+/// and 0.23 MiB per block with an autoencoder.
 constexpr int64_t kHeapSlack = 640 * kKiB;
 
-/// Slack for a block whose pass has up to `tensors` tensors in its plan.
+/// Returns the slack for a block whose pass has up to `tensors` tensors in its plan.
 inline int64_t heap_slack_per_block(size_t tensors) {
   constexpr size_t kOfTensor = 1280;
   return static_cast<int64_t>(std::min<size_t>(tensors * kOfTensor, 160 * kKiB));

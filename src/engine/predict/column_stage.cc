@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kWriterBytes = 320 * 1024;  // Memory of an NpyWriter.
 
-// The settings say how graphs are made, and which. The blocks and the device are included, because rounding
-// may depend on them.
+// The settings identify the graphs, and how they are made. The blocks and the device are included, because
+// rounding may depend on them.
 ColumnKey key_of(const ColumnOptions& options) {
   // Only the data and the blocks are relevant; everything else has its default.
   Recipe as_made = with_earlier_rules({});
@@ -106,7 +106,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
     predict(nullptr);
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
   auto column = find_column(options, file, key);
-  if (!column) throw Failure(file.path().string() + ": was written, and is gone");
+  if (!column) throw Failure(file.path().string() + ": was written, but no longer exists");
   result.column = std::move(*column);
   return result;
 }

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// A model's predictions for a list of graphs, to be written as a column.
+/// Inputs for a model's predictions for a list of graphs, which are written as a column.
 struct ColumnOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< One entry per graph of the source.
@@ -17,20 +17,20 @@ struct ColumnOptions {
   std::span<const int64_t> graphs = {};  ///< Graphs in the order of the data set.
   std::string name;                      ///< Name of the column.
   std::string data;                      ///< Identity of the data set.
-  RunOptions run = {};                   ///< Its folder gets the journal.
+  RunOptions run = {};                   ///< How the stage runs. Its folder gets the journal.
 };
 
 struct ColumnResult {
   NpyView column;
-  bool computed = false;  ///< False if the column existed already.
-  MemoryPlan plan;        ///< Empty if the column existed already.
+  bool computed = false;  ///< False if the column already existed.
+  MemoryPlan plan;        ///< Empty if the column already existed.
 };
 
 /// Plans the memory of write_column().
 MemoryPlan plan_column(const ColumnOptions& options);
 
-/// Opens the column NAME of `folder` if it exists and was computed from the same inputs. All ranks make the
-/// call. Errors: those of ColumnFile::open().
+/// Opens the column NAME of `folder` if it exists and was computed from the same inputs. All ranks must call
+/// it. Errors: those of ColumnFile::open().
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder);
 
 /// Opens the column NAME of `folder` if it was computed from the same inputs; otherwise computes it block by

@@ -24,8 +24,8 @@
 namespace plimsoll {
 namespace {
 
-// Memory of a thread in addition to its BLAS buffers: its stack, heads of tensors, and what malloc loses.
-// With two threads, 0.2 to 0.4 MiB each were measured.
+// Memory of a thread in addition to its BLAS buffers: its stack, tensor objects, and memory that malloc
+// loses. With two threads, 0.2 to 0.4 MiB each were measured.
 constexpr int64_t kHeapOfWorker = 256 * kKiB;
 
 // Counts the edges into each node, self-loops excluded, or sums their weights.
@@ -50,7 +50,7 @@ Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight)
   return degrees;
 }
 
-// Makes a sparse file of `numbers` f32 zeros, which takes no space on the disk.
+// Makes a sparse file of `numbers` f32 zeros, which uses no space on the disk.
 void make_zeros(const std::filesystem::path& path, int64_t numbers) {
   File::create(path);
   std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
@@ -144,18 +144,18 @@ class Layers {
 
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
     topology_.resize(topology_.min_bytes());
-    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)],
-                       degrees_);
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)], degrees_,
+                       options_.order);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // Includes the memory of reading rows.
     if (options_.rehearsal != nullptr) {
       options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
       return make_zeros(path, graph_.nodes() * model_.options().hidden);
     }
-    // The slack of the budget covers the first worker's heap.
+    // The slack of the budget covers the heap of the first worker.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
-    // With several workers, half of the memory goes to caches, as far as these are of use: most workers would
-    // wait for rows otherwise.
+    // With several workers, half of the memory is used for caches, as far as these are useful: otherwise most
+    // workers would wait for rows.
     const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.memory.threads));

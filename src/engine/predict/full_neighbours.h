@@ -9,6 +9,7 @@
 #include "memory/memory_share.h"
 #include "nn/gnn.h"
 #include "rows/feature_file.h"
+#include "sample/block/column_order.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
@@ -16,9 +17,10 @@ namespace plimsoll {
 
 struct FullNeighbourOptions {
   std::filesystem::path scratch;   ///< An existing folder with space for layer_bytes().
-  MemoryShare memory = {};         ///< There is no budget if nothing is outside the ledger.
-  Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run. May be null.
+  MemoryShare memory = {};         ///< There is no budget if none of it is outside the ledger.
+  Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run; may be null.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
+  FeatureOrder order = {};  ///< The order in which the model reads the graph's features.
 };
 
 /// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
@@ -27,21 +29,21 @@ struct NodePredictions {
   at::Tensor logits;
 };
 
-/// Maximum size of the files that predict_nodes() and the functions below it have in their scratch folder,
-/// for a graph of `nodes` nodes.
+/// Returns the maximum size of the files that predict_nodes() and the functions below it store in their
+/// scratch folder, for a graph of `nodes` nodes.
 int64_t layer_bytes(const Gnn& model, int64_t nodes);
 
-/// Predicts nodes of one giant graph by a Gnn from all neighbours, f32 [nodes, classes] into `logits`. Each
-/// layer runs over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that
-/// neighbourhoods do not grow with the layers. A layer writes its outputs to a file, from which the next one
-/// reads its rows, in the order of the file if they fit in memory (rows/scanned_rows.h). A piece of work is
-/// some nodes with all their neighbours. A layer computes only what `nodes` need if that is clearly less than
-/// all (engine/predict/needed_pieces.h). The pieces do not depend on the budget and the number of threads;
-/// the results have the same bits for any of both. Edges come from `topology`, which must be of the same
+/// Predicts nodes of one giant graph with a Gnn from all their neighbours, into `logits`, f32 [nodes,
+/// classes]. Each layer runs over all nodes before the next one starts (Hamilton et al., NeurIPS 2017,
+/// Algorithm 1), so that neighbourhoods do not grow with the layers. A layer writes its outputs to a file.
+/// The next layer reads its rows from this file (rows/scanned_rows.h). A piece of work is some nodes with all
+/// their neighbours. A layer computes only the pieces that `nodes` need if they are clearly fewer than all
+/// (engine/predict/needed_pieces.h). Pieces do not depend on the budget or the number of threads, and the
+/// results have the same bits for any of these. Edges are read from `topology`, which must be of the same
 /// graph, in the order of nodes. It is resized (share_caches).
 ///
 /// Errors: BudgetTooSmall, with the smallest budget that works, if one thread without caches does not fit;
-/// BudgetExceeded if nearly nothing fits; those of the topology; InputError; Failure (disk).
+/// BudgetExceeded if hardly anything fits; those of the topology; InputError; Failure (disk).
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);
@@ -51,13 +53,14 @@ void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mo
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    const std::function<void(const NodePredictions&)>& take);
 
-/// Predicts every node, some at a time and in their order; in a rehearsal only the first ones. Errors: those
-/// of predict_nodes() and of `take`.
+/// Predicts every node, some nodes at a time and in their order; in a rehearsal only the first ones. Errors:
+/// those of predict_nodes() and of `take`.
 void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                         const FullNeighbourOptions& options,
                         const std::function<void(const NodePredictions&)>& take);
 
-/// Predicts every node, into a file in `scratch`: f32 [V, classes]. Errors: those of predict_nodes().
+/// Predicts every node and writes the results to a file in `scratch`: f32 [V, classes]. Errors: those of
+/// predict_nodes().
 FeatureFile predict_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                               const FullNeighbourOptions& options);
 

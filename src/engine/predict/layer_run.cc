@@ -19,10 +19,10 @@
 namespace plimsoll {
 namespace {
 
-// Pieces of other sizes leave other holes; this share is added for them.
+// Pieces of different sizes leave different holes; this share is added for them.
 constexpr int64_t kHolesShare = 8;
-// Samples that reserve memory for this number of nodes leave no holes in the heap when one is freed and the
-// next is made.
+// If samples reserve memory for this number of nodes, freeing one and making the next leaves no holes in the
+// heap.
 constexpr int64_t kUsualNodes = 20'000;
 
 CollateOptions collate_options(const Gnn& model) {
@@ -33,7 +33,7 @@ CollateOptions collate_options(const Gnn& model) {
   return options;
 }
 
-// What a thread sets while it runs a layer.
+// Settings of a thread while it runs a layer.
 struct LayerScope {
   LayerScope() { at::init_num_threads(); }
 
@@ -120,13 +120,15 @@ void LayerRun::Worker::sample(const Piece& piece, const Topology& topology, Samp
 }
 
 LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-                   const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees)
+                   const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
+                   const FeatureOrder& order)
     : model_(model),
       layer_(layer),
       topology_(topology),
       pieces_(pieces),
       needed_(needed),
       degrees_(degrees),
+      order_(order),
       rows_(from),
       sampler_(topology) {}
 
@@ -203,7 +205,7 @@ bool LayerRun::take(Worker& worker) {
 
 int64_t LayerRun::run(Worker& worker, Turn& turn,
                       const std::function<void(int64_t, const at::Tensor&)>& use) {
-  // What grew for the last piece left holes that are not counted.
+  // Memory that grew for the last piece left holes that are not counted.
   if (reserved_nodes_ == 0) give_back_freed_memory();
   const RangeScope range(worker.range_);
   const LayerScope scope;
@@ -242,9 +244,11 @@ void LayerRun::fill(Worker& worker) {
   append_edges(sample, block.edges);
   block.edge_attr.resize(sample.edge.size() * static_cast<size_t>(topology_.edge_width()));
   topology_.read_edge_values(sample.edge, block.edge_attr);
+  order_.edges.apply(block.edge_attr);
   append_prefixes(sample, block.prefixes);
   block.x.resize(static_cast<size_t>(nodes * rows_.width()));
   coming_->read(worker.piece_, block.x.data());
+  if (layer_ == 0) order_.nodes.apply(block.x);
 }
 
 }  // namespace plimsoll

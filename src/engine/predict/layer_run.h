@@ -18,6 +18,7 @@
 #include "rows/feature_file.h"
 #include "rows/scanned_rows.h"
 #include "sample/block/block.h"
+#include "sample/block/column_order.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/topology/disk_topology.h"
 
@@ -31,21 +32,22 @@ struct SampledPiece {
   int64_t bytes() const { return sample.bytes(); }
 };
 
-/// The memory that a worker needs for any of the pieces in a layer that reads such rows, measured with a
-/// made-up piece, or with a part of it if the whole does not fit. No worker may exist. Errors: BudgetExceeded
-/// if there is memory for nearly nothing.
+/// Returns the memory that a worker needs for any of the pieces in a layer that reads such rows. It is
+/// measured with a made-up piece, or with a part of it if the whole does not fit. No worker may exist.
+/// Errors: BudgetExceeded if there is hardly any memory.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths);
 
-/// Runs one layer of a Gnn over all nodes of one giant graph, a piece at a time. If the outputs of the layer
-/// before do not fit in memory, pieces are sampled ahead and their rows are read in the order of the file.
+/// Runs one layer of a Gnn over all nodes of one giant graph, piece by piece. If the outputs of the previous
+/// layer do not fit into memory, pieces are sampled ahead and their rows are read in file order.
 class LayerRun {
  public:
   /// `from` are the outputs of the layer before, or the features. Only the `needed` pieces run. `degrees` are
-  /// those of all nodes, if the convolution needs them. All arguments must outlive the object. Errors: those
-  /// of RowReader, BudgetExceeded.
+  /// those of all nodes, if the convolution needs them. `order` is that of the graph's features. All
+  /// arguments must outlive the object. Errors: those of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-           const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees);
+           const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
+           const FeatureOrder& order);
 
   /// Bytes with which all rows and edges stay in memory.
   int64_t max_cache_bytes() const {
@@ -69,19 +71,19 @@ class LayerRun {
     SlabRange range_;
   };
   /// Makes `workers` workers, each with memory for pieces of size `each`, and gives the rest to caches of
-  /// edges and rows (share_caches). begin_alone() makes one that allocates what its pieces need, without
-  /// caches. The workers must be destroyed before the next call, and before the LayerRun. Errors:
+  /// edges and rows (share_caches). begin_alone() makes one worker that allocates what its pieces need,
+  /// without caches. The workers must be destroyed before the next call, and before the LayerRun. Errors:
   /// BudgetExceeded, those of RowReader.
   std::vector<Worker> begin(int workers, const PieceMemory& each);
   std::vector<Worker> begin_alone();
 
-  /// Fetches the next piece for a worker, in the order of the pieces; false after the last. Only one thread
-  /// at a time may call it. Errors: those of the topology, BudgetExceeded.
+  /// Fetches the next piece for a worker, in the order of the pieces. Returns false after the last one. Only
+  /// one thread at a time may call it. Errors: those of the topology, BudgetExceeded.
   bool take(Worker& worker);
   /// Runs the layer on the fetched piece, then calls use(first node, f32 [nodes, hidden]) in the order of the
-  /// pieces. For the chunks of a hub it makes one call, after the last of them. Several workers may call it
-  /// at once. Returns the number of nodes that are done once this piece and all before it are. Errors: those
-  /// of take(), of RowReader::read() and of `use`.
+  /// pieces. The chunks of a hub get one call, after the last chunk. Several workers may call it at once.
+  /// Returns the number of nodes that are done once this piece and all before it are done. Errors: those of
+  /// take(), of RowReader::read() and of `use`.
   int64_t run(Worker& worker, Turn& turn, const std::function<void(int64_t, const at::Tensor&)>& use);
 
  private:
@@ -99,13 +101,14 @@ class LayerRun {
   const Pieces& pieces_;
   const NeededPieces& needed_;
   const std::span<const float> degrees_;
+  const FeatureOrder& order_;
   ScannedRows rows_;
-  int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own.
+  int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own pieces.
   Worker sampler_;     // Samples the pieces ahead.
   std::unique_ptr<BatchesAhead<SampledPiece>> coming_;
-  int64_t next_ = 0;  // The next piece that is sampled ahead.
-  int64_t due_ = 0;   // The next piece that a worker takes.
-  NeighbourSum hub_;  // Sum of the chunks of a hub that had their turn.
+  int64_t next_ = 0;  // The next piece that will be sampled ahead.
+  int64_t due_ = 0;   // The next piece that a worker will take.
+  NeighbourSum hub_;  // Sum of the chunks of a hub that have been computed in order so far.
   // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
   int64_t reserved_nodes_ = 0;
   Slab slab_;

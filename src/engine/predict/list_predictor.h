@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Inputs that evaluations of graphs have in common. All are views of objects of the caller.
+/// Inputs that all evaluations of graphs have in common. All are views of objects that the caller owns.
 struct EvaluationInput {
   const BlockSource& source;
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
@@ -22,20 +22,21 @@ struct EvaluationInput {
   MemoryShare memory = {};
   Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null without ranks.
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  Rehearsal* rehearsal = nullptr;    ///< If set, it gets the needed budget, and no block is run. May be null.
+  Rehearsal* rehearsal = nullptr;    ///< If set, it gets the needed budget, and no block is run; may be null.
   const std::vector<NamedGraphList>& lists;  ///< Lists, which are evaluated one after the other.
 };
 
-/// Makes the engine for all lists. The caller must allocate what it holds in addition to the blocks before
-/// this call: the blocks get the rest except `later`, bytes that the caller takes while the engine exists.
-/// Errors: BudgetTooSmall.
+/// Makes the engine for all lists. Before this call the caller must allocate all memory that it holds in
+/// addition to the blocks. The blocks get the rest, except for `later` bytes that the caller allocates while
+/// the engine exists. Errors: BudgetTooSmall.
 PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
 /// Predicts the lists with one engine, into one buffer. In a rehearsal all outputs are zeros. Not
 /// thread-safe.
 class ListPredictor {
  public:
-  /// `outputs` has the number of outputs of each list. `later` is as in engine_for(). Errors: BudgetTooSmall.
+  /// `outputs` has the number of outputs of each list. `later` has the same meaning as in engine_for().
+  /// Errors: BudgetTooSmall.
   ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs,
                 int64_t later = 0);
 

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A layer that needs more than this share of the pieces computes all of them, without a look at the edges.
+// A layer that needs more than this share of the pieces computes all of them, without reading the edges.
 constexpr double kMaxShare = 0.75;
 
 // Reads lists of edges, some edges at a time.
@@ -39,7 +39,7 @@ class ListParts {
   Vector<int64_t, Tag::blocks> edges_, neighbours_;
 };
 
-// Returns the pieces that have a node of the set, or nothing if these are most pieces.
+// Returns the pieces that contain a node of the set, or nullopt if these are most pieces.
 NeededPieces pieces_with(const RowSet& nodes, const Pieces& pieces) {
   RowSet found(pieces.count());
   int64_t count = 0;

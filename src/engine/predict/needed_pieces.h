@@ -11,14 +11,15 @@
 
 namespace plimsoll {
 
-/// The pieces that one layer computes, by number; without a value all of them.
+/// Numbers of the pieces that one layer computes; nullopt: all pieces.
 using NeededPieces = std::optional<RowSet>;
 
-/// Returns the pieces that each layer has to compute so that the last one has the outputs of some nodes: the
-/// pieces of these nodes, in each earlier layer also those of the nodes that the next layer reads. Whole
-/// pieces are computed, so that the outputs have the same bits as those of all nodes. A layer that needs most
-/// pieces computes all of them, and so do the layers before it. Takes half a byte for each node of the graph
-/// meanwhile, and returns all pieces if that does not fit. Errors: those of the topology.
+/// Returns the pieces that each layer has to compute so that the last one has the outputs of some nodes: in
+/// the last layer the pieces of these nodes, and in each earlier layer also those of the nodes that the next
+/// layer reads. Whole pieces are computed, so that the outputs have the same bits as if all nodes were
+/// computed. A layer that needs most pieces computes all of them, and so do the layers before it. Needs half
+/// a byte per node of the graph while it runs, and returns all pieces if that does not fit. Errors: those of
+/// the topology.
 std::vector<NeededPieces> needed_pieces(const Topology& topology, const Pieces& pieces,
                                         std::span<const int64_t> nodes, int64_t layers);
 

@@ -80,7 +80,7 @@ int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths) {
   // once.
   const int64_t sample = kNumber * (4 * size.nodes + 3 * size.edges);
   const auto slots = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size.nodes)));
-  // While a table grows, there are two of it.
+  // While a table grows, two copies of it exist.
   const int64_t sampler = 4 * kNumber * size.targets + slots * int64_t{sizeof(uint32_t)} * 3 / 2;
   const int64_t reading = 3 * int64_t{sizeof(WantedRow)} * size.nodes;
   return sample + sampler + reading + GraphBlock::bytes_for({1, size.nodes, size.edges}, widths);

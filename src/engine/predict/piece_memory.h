@@ -8,15 +8,16 @@
 
 namespace plimsoll {
 
-/// The size of a piece, nodes with all their neighbours, or the maximum of each over pieces.
+/// The size of a piece, which is some nodes with all their neighbours, or the maximum of each size over
+/// pieces.
 struct PieceSize {
   int64_t targets = 0;  ///< Number of nodes that are predicted.
   int64_t edges = 0;    ///< Number of edges into them.
-  int64_t nodes = 0;    ///< Number of targets and of nodes from which the edges come.
+  int64_t nodes = 0;    ///< Number of targets, and of nodes from which the edges lead to them.
   int64_t max_in = 0;   ///< Maximum number of edges into one node.
 
   void raise_to(const PieceSize& other);
-  /// An n-th of each, rounded up.
+  /// Returns an n-th of each size, rounded up.
   PieceSize part(int64_t n) const;
 };
 
@@ -38,7 +39,7 @@ struct Piece {
 
 /// A graph's nodes cut into pieces.
 struct Pieces {
-  /// First node of each piece, among nodes 0 .. V-1, and V at the end. A hub is there once for each chunk.
+  /// First node of each piece, among nodes 0 .. V-1, followed by V. A hub occurs once per chunk.
   Vector<int64_t, Tag::columns> begins{0};
   PieceSize largest;  ///< Maximum of each size.
 
@@ -48,7 +49,7 @@ struct Pieces {
   int64_t nodes_until(int64_t number) const { return begins[static_cast<size_t>(number) + 1]; }
 };
 
-/// Cuts the nodes of a graph in the same places for every budget and number of threads. Errors: those of the
+/// Cuts the nodes of a graph at the same places for every budget and number of threads. Errors: those of the
 /// topology.
 Pieces cut_pieces(const Topology& topology);
 
@@ -60,12 +61,13 @@ struct PieceMemory {
   int64_t sum() const { return tensors + graphs + heap; }
 };
 
-/// Makes a block of the given size with zero rows: max_in edges go into one node, and the rest into the
-/// others. The memory that a model needs for it is an upper bound for any piece that is no larger, except for
+/// Makes a block of the given size with zero rows: max_in edges lead to one node, and the rest to the other
+/// nodes. The memory that a model needs for it is an upper bound for any piece that is no larger, except for
 /// holes.
 void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block);
 
-/// Bytes of the sample of a piece, of the block made from it, and of what else a worker keeps.
+/// Returns the bytes of the sample of a piece, of the block made from it, and of other memory that a worker
+/// keeps.
 int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths);
 
 }  // namespace plimsoll

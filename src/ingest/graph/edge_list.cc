@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "ingest/graph/edge_notes.h"
 #include "ingest/graph/edge_parser.h"
 #include "io/compression.h"
 #include "io/number_array.h"
@@ -31,7 +32,7 @@ class Numbers {
   uint64_t id(int64_t row, int64_t column, int64_t edge, const IdRules& rules) const {
     const int64_t value = array_.whole(row, column);
     const auto refused = [&](const std::string& expected) {
-      return InputError(fmt::format("{}: row {}: found {}, expected {}; mend the array", array_.path(), edge,
+      return InputError(fmt::format("{}: row {}: found {}, expected {}; fix the array", array_.path(), edge,
                                     value, expected));
     };
     if (value < 0) throw refused("a node ID from 0");
@@ -126,14 +127,14 @@ EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   name_features();
 }
 
-// Whether the options, or the text before this one, say that the text has a header.
+// Returns whether the options, or the text before this one, say that the text has a header.
 bool EdgeList::has_header(const EdgeText& text) const {
   const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
   const bool expected =
       options_.header.value_or(named(options_.source) || named(options_.target) || named(options_.weight) ||
                                std::any_of(options_.features.begin(), options_.features.end(), named));
   if (!expected || texts_.empty() || !texts_[0].format.header) return expected;
-  // A later text has the columns of the first in any order, or goes on without a header.
+  // A later text has the columns of the first text in any order, or continues it without a header.
   const auto sorted = [](std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     return names;
@@ -146,14 +147,14 @@ bool EdgeList::has_header(const EdgeText& text) const {
   return false;
 }
 
-// Finds out whether the first line is a header, unless the options say so.
+// Determines whether the first line is a header, unless the options say so.
 void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
   Delimited& format = text.format;
-  const auto have = [&](const std::vector<std::string>& row, bool (*is)(std::string_view)) {
+  const auto have = [&](const std::vector<std::string>& row, const auto& is) {
     return std::max(source, target) < row.size() && is(row[source]) && is(row[target]);
   };
-  if (!options_.header && !format.header && !have(format.columns, is_number)) {
-    format.header = have(format.second, is_number);
+  if (!options_.header && !format.header && !have(format.columns, is_real)) {
+    format.header = have(format.second, is_real);
     const bool repeated = !texts_.empty() && texts_[0].format.columns == format.columns;
     if (!format.header && (repeated || have(format.columns, is_id_name)))
       throw UsageError(
@@ -162,7 +163,8 @@ void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
                       text.path.string(), format.columns[source], format.columns[target],
                       repeated ? ", and begins another file too" : ""));
   }
-  if (!have(format.header ? format.second : format.columns, is_number) &&
+  const auto is_whole = [](std::string_view id) { return is_number(id) || whole_real(id); };
+  if (!have(format.header ? format.second : format.columns, is_whole) &&
       !(format.header && format.second.empty()))
     numbers_ = false;
 }
@@ -172,13 +174,13 @@ void EdgeList::open_text(const fs::path& path) {
   if (text.matrix) text.comments = Comments::leading;
   text.format = Delimited::open(path, text.comments);
   text.format.header = !text.matrix && has_header(text);
-  // Without a header of its own, a text has the columns of the first.
+  // A text without a header has the columns of the first text.
   const bool goes_on = !text.format.header && !texts_.empty() && texts_[0].format.header && !text.matrix;
   const Delimited& names = goes_on ? texts_[0].format : text.format;
   const size_t source = names.column(options_.source, path);
   const size_t target = names.column(options_.target, path);
   if (text.matrix) {
-    text.format.header = true;  // The line of sizes.
+    text.format.header = true;  // The line of sizes counts as the header.
     text.format.separator = ' ';
   } else {
     detect_header(text, source, target);
@@ -187,8 +189,8 @@ void EdgeList::open_text(const fs::path& path) {
   const auto give = [&](size_t column, int role) {
     if (std::exchange(text.role[column], role) >= 0)
       throw UsageError(
-          fmt::format("{}: column {} is named twice of source, target, weight and edge features; "
-                      "name each column once",
+          fmt::format("{}: column {} is named twice among source, target, weight and edge features; name "
+                      "each column once",
                       path.string(), column));
   };
   give(source, 0);
@@ -197,14 +199,17 @@ void EdgeList::open_text(const fs::path& path) {
   if (has_weight()) give(names.column(options_.weight, path), role++);
   for (const std::string& name : options_.features) give(names.column(name, path), role++);
   if (!texts_.empty() && texts_[0].matrix.has_value() != text.matrix.has_value())
-    throw UsageError(path.string() + ": MatrixMarket files and other texts cannot be one list; name either");
+    throw UsageError(
+        path.string() +
+        ": MatrixMarket files and other texts cannot be combined in one list; name files of one kind");
   texts_.push_back(std::move(text));
 }
 
 void EdgeList::name_features() {
   const bool array = options_.features.size() == 1 && names_array(options_.features[0]);
   if (!texts_.empty() && (array || names_array(options_.weight)))
-    throw UsageError("edges from text have their weights and features in columns of it, not in .npy files");
+    throw UsageError(
+        "edges from text have their weights and features in columns of the text, not in .npy files");
   if (arrays_.empty()) {
     for (const std::string& name : options_.features)
       feature_names_.add(is_number(name) ? "feature_" + std::to_string(feature_names_.size()) : name,
@@ -223,7 +228,7 @@ std::vector<int64_t> EdgeList::part_sizes() const {
   std::vector<int64_t> sizes;
   for (const EdgeText& text : texts_) {
     if (!fs::is_regular_file(text.path))
-      throw InputError(text.path.string() + ": is no file, whose size --shard has to know");
+      throw InputError(text.path.string() + ": is not a regular file; --shard needs its size");
     sizes.push_back(static_cast<int64_t>(fs::file_size(text.path)));
   }
   for (const auto& paths : arrays_) sizes.push_back(ArrayPair(paths, options_.layout).edges);
@@ -271,9 +276,16 @@ int64_t EdgeList::nodes() const {
   return nodes;
 }
 
-std::vector<std::string> EdgeList::notes() const {
+std::string EdgeList::nodes_place() const {
+  const auto says = [&](const EdgeText& text) { return text.matrix && text.matrix->nodes == nodes(); };
+  return std::ranges::find_if(texts_, says)->path.string();
+}
+
+std::vector<std::string> EdgeList::notes(bool ids_are_given) const {
   std::vector<std::string> notes;
   for (const fs::path& path : value_paths()) note_rounding(NumberArray(path), notes);
+  for (const EdgeText& text : texts_)
+    if (!text.matrix) note_first_line(text, options_, ids_are_given, notes);
   return notes;
 }
 
@@ -319,8 +331,8 @@ void EdgeList::read_arrays(const IdRules& rules,
   };
   if (has_weight()) {
     if (weights.shape().size() > 2 || weights.columns() != 1)
-      throw InputError(fmt::format("{}: has the shape {}, expected [E], a weight for each edge",
-                                   options_.weight, Json(weights.shape()).dump()));
+      throw InputError(fmt::format("{}: has the shape {}, expected [E], one weight per edge", options_.weight,
+                                   Json(weights.shape()).dump()));
     require_rows(weights);
   }
   if (!options_.features.empty()) require_rows(features);
@@ -330,7 +342,7 @@ void EdgeList::read_arrays(const IdRules& rules,
     array.copy_row(row, values);
     for (const float value : values)
       if (!std::isfinite(value))
-        throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; mend the array",
+        throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; fix the array",
                                      array.path(), row, value));
   };
   EdgeBatch batch;

@@ -37,6 +37,15 @@ std::string expected_id(std::string_view field) {
   return "a node ID, a whole number from 0; IDs that are texts need --ids text";
 }
 
+// Parses an ID that is not a few digits.
+uint64_t parse_odd_id(std::string_view field) {
+  uint64_t id = 0;
+  const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
+  if (failed == std::errc() && end == field.data() + field.size() && id <= INT64_MAX) return id;
+  if (const std::optional<uint64_t> whole = whole_real(field)) return *whole;
+  throw BadField{field, expected_id(field)};
+}
+
 uint64_t parse_id(std::string_view field, const IdRules& rules) {
   uint64_t id = 0;
   bool digits = !field.empty() && field.size() <= 18;
@@ -46,12 +55,9 @@ uint64_t parse_id(std::string_view field, const IdRules& rules) {
       id = id * 10 + static_cast<uint64_t>(c - '0');
     }
   }
-  if (!digits) {
-    const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
-    if (failed != std::errc() || end != field.data() + field.size() || id > INT64_MAX)
-      throw BadField{field, expected_id(field)};
-  }
-  if (rules.refuse_padded && field.size() > 1 && field.front() == '0') throw BadField{field, "", true};
+  if (!digits) id = parse_odd_id(field);
+  if (rules.refuse_padded && field.size() > 1 && field.front() == '0' && is_number(field))
+    throw BadField{field, "", true};
   if (id >= rules.limit)
     throw BadField{field, fmt::format("a node from 0 to {}{}", rules.limit - 1, rules.nodes)};
   return id;
@@ -98,7 +104,7 @@ class LineParser {
     out_.target.push_back(target);
     out_.values.insert(out_.values.end(), row_.begin(), row_.end());
   }
-  // Rows and columns of a matrix count from 1.
+  // Rows and columns of a matrix are counted from 1.
   uint64_t matrix_id(std::string_view field) const {
     const auto nodes = static_cast<uint64_t>(text_.matrix->nodes);
     const uint64_t id = parse_id(field, {.limit = uint64_t{1} << 63}) - 1;
@@ -134,12 +140,12 @@ class LineParser {
   size_t needed_ = 0;
 };
 
-// Whole lines of the texts, in order.
+// Some whole lines of the texts, in order.
 struct Piece {
   Vector<char, Tag::ingest> buffer;
   size_t bytes = 0;
   size_t text = 0;
-  bool first = false;  // No row of its text comes before it.
+  bool first = false;  // Whether no row of its text comes before it.
   int64_t bytes_read = 0;
   ParsedEdges parsed;
 };
@@ -153,7 +159,7 @@ std::string_view take_line(std::string_view& lines) {
   return line;
 }
 
-// Whether there is a line that is neither blank nor a comment.
+// Returns whether there is a line that is neither blank nor a comment.
 bool has_row(std::string_view lines) {
   while (!lines.empty())
     if (const std::string_view line = take_line(lines); !trim(line).empty() && !is_comment(line)) return true;
@@ -180,7 +186,7 @@ class Pieces {
     const bool last = got < space;
     const size_t newline = held.rfind('\n');
     if (!last && newline == std::string_view::npos)
-      throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",
+      throw InputError(fmt::format("{}: a line is longer than {} bytes: this is not a list of edges",
                                    texts_[piece.text].path.string(), kTextPiece));
     piece.bytes = last ? held.size() : newline + 1;
     if (before_rows_) before_rows_ = !has_row(held.substr(0, piece.bytes));
@@ -198,8 +204,8 @@ class Pieces {
   size_t next_ = 0;
   int64_t done_ = 0;  // Bytes of the previous texts.
   std::unique_ptr<InputStream> stream_;
-  bool before_rows_ = true;            // No row of the current text has been read.
-  Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
+  bool before_rows_ = true;            // Whether no row of the current text has been read.
+  Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end has not been read yet.
 };
 
 }  // namespace
@@ -253,7 +259,7 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
   std::vector<Piece> slots(static_cast<size_t>(workers.threads()));
   size_t text = 0;
   int64_t lines = 0;  // Lines of the current text before the current chunk.
-  int64_t rows = 0;   // Rows of the current text, with those of the current chunk.
+  int64_t rows = 0;   // Rows of the current text, including those of the current chunk.
   const auto end_text = [&] {
     if (text < texts.size() && texts[text].matrix && rows != texts[text].matrix->entries)
       throw InputError(fmt::format("{}: ends after {} entries, expected {}, as its sizes say; fetch it again",
@@ -277,7 +283,7 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
               fmt::format("{}:{}:{}", texts[text].path.string(), lines + error->line, error->column),
               error->found};
         if (const auto& error = piece.parsed.error)
-          throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; mend the line or leave it out",
+          throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; fix the line or leave it out",
                                        texts[text].path.string(), lines + error->line, error->column,
                                        error->found, error->expected));
         lines += piece.parsed.lines;

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Result of parsing some whole lines, and the first error if there is one.
+/// Result of parsing some whole lines: the edges, and the first error if there is one.
 struct ParsedEdges {
   EdgeBatch edges;
   int64_t lines = 0;
@@ -17,13 +17,13 @@ struct ParsedEdges {
     size_t column = 0;
     std::string found;
     std::string expected;
-    bool is_padded = false;  ///< It is a PaddedId.
+    bool is_padded = false;  ///< Whether it is a PaddedId.
   };
   std::optional<Error> error = std::nullopt;
 };
 
-/// Parses whole lines of a text. `first` tells whether no row of the text comes before them, so that they
-/// may begin with comments and the header. `parsed` is emptied first and keeps its memory.
+/// Parses whole lines of a text. `first` says whether no row of the text comes before them, so that they may
+/// begin with comments and the header. `parsed` is emptied first; its memory is reused.
 void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_t values,
                  const IdRules& rules, ParsedEdges& parsed);
 
@@ -31,7 +31,7 @@ void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_
 inline constexpr int64_t kEdgeBytesPerThread = int64_t{4} << 20;
 
 /// Reads texts in order, in chunks of 256 KiB, parsed on `threads` threads. `take` is called for each chunk
-/// in order, with the bytes of files read. Errors: InputError with file, line and column.
+/// in order, with the number of file bytes read. Errors: InputError with file, line and column.
 void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const IdRules& rules, int threads,
                      const std::function<void(const EdgeBatch&, int64_t)>& take);
 

@@ -24,7 +24,7 @@ std::string identity_of(const std::vector<fs::path>& files) {
   Hasher all;
   for (const fs::path& path : files) {
     if (!fs::is_regular_file(path))
-      throw InputError(path.string() + ": is no file, whose size --shard has to know");
+      throw InputError(path.string() + ": is not a regular file; --shard needs its size");
     const std::string text = json_text(Json{path.filename().string(), fs::file_size(path)});
     all.add(text.data(), text.size());
   }
@@ -35,8 +35,8 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
   return options.ids == NodeIds::text || (options.ids == NodeIds::automatic && !list.has_numbers());
 }
 
-// Rules that reject IDs known not to be nodes at this point; those of a node table are checked when it is
-// read.
+// Returns rules that reject IDs that are known at this point not to be nodes; those of a node table are
+// checked when it is read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
   IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == NodeIds::automatic};

@@ -13,9 +13,9 @@ namespace plimsoll {
 /// Kind of a data set with the edges of a shard.
 inline constexpr const char* kEdgeShard = "edge_shard";
 
-/// Reads the edges of a shard into a data set (docs/formats/graph.md): sorted like the first sort of a graph,
-/// with the IDs of their ends if these define the nodes. Nodes without edges, their rows and splits are left
-/// to the merge. Errors: those of ingest_graph().
+/// Reads the edges of a shard into a data set (docs/formats/graph.md): in the order of the first sort of a
+/// graph, and with the IDs of their ends if these define the nodes. The merge handles nodes without edges,
+/// rows of nodes, and splits. Errors: those of ingest_graph().
 GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const GraphProgress& progress,
                                   FileSystem& files);
 
@@ -24,13 +24,13 @@ class EdgeShards {
  public:
   /// Errors: InputError.
   explicit EdgeShards(const std::vector<ShardFolder>& shards);
-  /// Compares all checksums; must be called before edges are added. `progress` gets the bytes done. Errors:
-  /// InputError.
+  /// Compares all checksums; must be called before edges are added. `progress` gets the number of bytes done.
+  /// Errors: InputError.
   void check(const std::function<void(int64_t)>& progress) const;
 
   /// Options of the whole graph, from the first shard.
   const GraphIngestOptions& options() const { return options_; }
-  uint64_t ids_end() const { return ids_end_; }  ///< One more than the greatest ID, for numbers.
+  uint64_t ids_end() const { return ids_end_; }  ///< The greatest ID plus one, if IDs are numbers.
   int64_t edges_read() const { return edges_read_; }
   int64_t bytes() const { return bytes_; }
 
@@ -48,7 +48,7 @@ class EdgeShards {
   int64_t bytes_ = 0;
 };
 
-/// Returns whether the first sort of edges is the last one: IDs are known to be nodes and keep their order.
+/// Returns whether edges are sorted only once: IDs are known to be nodes, and nodes keep their order.
 bool sorts_once(const GraphIngestOptions& options);
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@ class FeatureNames {
  public:
   static constexpr int64_t kMax = int64_t{1} << 20;
 
-  /// Errors: InputError that begins with `where`, for more than kMax names; BudgetExceeded.
+  /// Adds a name. Errors: InputError, which begins with `where`, for more than kMax names; BudgetExceeded.
   void add(std::string name, const std::string& where);
   /// Adds feature_0, feature_1 and so on.
   void add_numbers(int64_t count, const std::string& where);

@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the result for an output that already is what would be made.
+// Returns the result for an output that already is what would be made; nullopt for any other.
 std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance,
                                            const std::vector<fs::path>& sources) {
   if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;
@@ -72,7 +72,8 @@ GraphIngestResult ingest_files(const GraphIngestOptions& options, const GraphPro
   const auto tick = [&] { progress("hashes", 0, 0); };
   const Json provenance = make_provenance(source_hashes(sources, tick).take(), graph_options_json(options));
   if (auto made = find_made(options, provenance, sources)) return *made;
-  for (const auto& notes : {edges.notes(), NodeTable(options.nodes).notes()})
+  const bool ids_are_given = options.ids != NodeIds::automatic;
+  for (const auto& notes : {edges.notes(ids_are_given), NodeTable(options.nodes).notes()})
     std::ranges::for_each(notes, options.note);
   return build_graph(options, edges, nullptr, provenance, progress, files);
 }

@@ -17,7 +17,8 @@
 
 namespace plimsoll {
 
-/// What the IDs of nodes are: numbers 0 .. V-1, any numbers, or text. `automatic` finds out.
+/// The kind of the IDs of nodes: numbers 0 .. V-1, any numbers, or text. `automatic` determines it from the
+/// input.
 enum class NodeIds : uint8_t { automatic, dense, sparse, text };
 template <>
 inline constexpr auto kWords<NodeIds> = std::to_array<std::string_view>({"auto", "dense", "sparse", "text"});
@@ -28,7 +29,7 @@ struct GraphIngestOptions {
   NodeTableOptions nodes = {};
   /// Files of IDs: text with one per line, or .npy.
   std::array<std::filesystem::path, kGraphSplits.size()> splits = {};
-  int64_t node_count = -1;  ///< IDs are below it; -1: derived from the inputs.
+  int64_t node_count = -1;  ///< All IDs are below this; -1: derived from the inputs.
   NodeIds ids = NodeIds::automatic;
   EdgeDirection direction = EdgeDirection::in;
   bool undirected = false;  ///< Add each edge in both directions.
@@ -46,20 +47,23 @@ struct GraphIngestOptions {
 };
 
 struct GraphIngestResult {
-  bool already_there = false;        ///< The output already held these sources, so nothing was done.
-  NodeIds ids = NodeIds::automatic;  ///< `automatic` only for a shard, which does not decide.
+  bool already_there = false;        ///< Whether the output already held these sources, so that nothing was
+                                     ///< done.
+  NodeIds ids = NodeIds::automatic;  ///< Kind of IDs; `automatic` only for a shard, which does not determine
+                                     ///< it.
   int64_t nodes = 0;
   int64_t edges = 0;       ///< Number of stored edges.
   int64_t edges_read = 0;  ///< Number of input edges.
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t classes = 0;
+  int64_t targets = 0;  ///< Numbers to predict per node.
   int64_t source_bytes = 0;
   int64_t comments = 0;  ///< Lines of edge files that were skipped as comments.
   int64_t headers = 0;   ///< Lines of edge files that were skipped as headers.
 };
 
-/// Receives the current activity and its progress: bytes read, edges written, ...
+/// Receives the current activity and its progress, such as bytes read or edges written.
 using GraphProgress = std::function<void(const char* what, int64_t done, int64_t total)>;
 
 /// Reads a graph of any size into a `graph` data set, within the free memory of the ledger: edges and node
@@ -70,8 +74,8 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
                                FileSystem& files = FileSystem::disk());
 
 /// Merges the shards of one graph. The result equals that of ingest_graph() without --shard, byte for byte.
-/// Node data is read now, from its original place; edge files are only read to locate a bad edge. Errors:
-/// those of open_shards() and ingest_graph().
+/// Node data is read only now, from its original place; edge files are only read to locate a bad edge.
+/// Errors: those of open_shards() and ingest_graph().
 Merged merge_graph(const MergeRequest& request);
 
 }  // namespace plimsoll

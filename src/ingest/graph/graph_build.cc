@@ -26,8 +26,10 @@ constexpr int64_t kMaxNodes = int64_t{1} << 32;  // Indices are u32.
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
+// Nodes without edges that the size of a matrix may add without --node-count: 1 GiB of row ends.
+constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
-// Thrown during detection of the kind of IDs if they are not dense.
+// Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};
 // Thrown if two texts have the same hash; another seed gives them different ones.
 struct HashCollision {};
@@ -58,7 +60,7 @@ class GraphBuild {
   GraphIngestResult run(const Json& sources_and_options);
 
  private:
-  // Reports how far the work is; scratch_.tick() reports the same again.
+  // Reports the progress of the work; scratch_.tick() reports the same values again.
   void report(const char* what, int64_t done, int64_t total) {
     at_ = {what, done, total};
     progress_(what, done, total);
@@ -71,6 +73,8 @@ class GraphBuild {
   void take_shards(bool gather);
   void require_single_rows();
   void announce_far_ids() const;
+  void require_confirmed(int64_t nodes, int64_t named) const;
+  void announce_comments() const;
   void index_ids();
   void index_texts();
   void order_by_degree();
@@ -98,7 +102,7 @@ class GraphBuild {
 
   // Number of nodes, if it is known before the edges are read; otherwise -1.
   int64_t declared_ = -1;
-  uint64_t ids_end_ = 0;                  // One more than the greatest number.
+  uint64_t ids_end_ = 0;                  // The greatest number plus one.
   std::unique_ptr<ExternalSort> row_of_;  // Rows of the table, by ID.
   std::shared_ptr<ExternalSort> ids_;     // All IDs, if they are sparse.
   std::unique_ptr<UniqueTexts> texts_;
@@ -113,7 +117,7 @@ void GraphBuild::scan_table() {
   if (!table_.has_ids()) {
     if (table_.exists() && !dense_)
       throw UsageError(
-          "arrays of nodes say nothing of their IDs, which are not 0 .. V-1; give --nodes with them");
+          "arrays of nodes do not contain their IDs, which are not 0 .. V-1; give --nodes in addition");
     table_.scan([](std::string_view, const LineReader&) {});
     return;
   }
@@ -224,15 +228,35 @@ void GraphBuild::require_single_rows() {
 
 // Says what nodes without edges cost before they are written, if the numbers have large gaps.
 void GraphBuild::announce_far_ids() const {
-  const bool given = options_.node_count >= 0 || list_.nodes() >= 0 || (table_.exists() && !table_.has_ids());
+  const bool given = options_.node_count >= 0 || (table_.exists() && !table_.has_ids());
   if (!dense_ || given) return;
   const int64_t nodes = std::max(declared_, static_cast<int64_t>(ids_end_));
   const int64_t named = std::max(2 * result_.edges_read, table_.has_ids() ? table_.rows() : 0);
   if (nodes <= kSparseFactor * named + 1024) return;
+  if (declared_ >= 0 && declared_ == list_.nodes()) return require_confirmed(nodes, named);
   options_.note(fmt::format(
       "the greatest ID, {}, makes {} nodes, of which at most {} have an edge or a row: {} of row ends are "
       "written; --ids sparse numbers only the IDs that occur",
       format_count(nodes - 1), format_count(nodes), format_count(named), format_bytes(8 * nodes)));
+}
+
+// Says the same about the size of a matrix, which may be wrong by many digits: a very large one is refused.
+void GraphBuild::require_confirmed(int64_t nodes, int64_t named) const {
+  const std::string text = fmt::format(
+      "{}: the size of the matrix makes {} nodes, of which at most {} have an edge: {} of row ends",
+      list_.nodes_place(), format_count(nodes), format_count(named), format_bytes(8 * nodes));
+  if (nodes - named > kMaxUnconfirmedNodes)
+    throw InputError(fmt::format(
+        "{}; confirm it with --node-count {}, or number only the IDs that occur with --ids sparse", text,
+        nodes));
+  options_.note(text + " are written; --ids sparse numbers only the IDs that occur");
+}
+
+// Says that lines were skipped which may be edges, as texts may begin with # or %.
+void GraphBuild::announce_comments() const {
+  if (!rules_.texts || result_.comments == 0 || options_.edges.comments == Comments::none) return;
+  options_.note(fmt::format("{} {} skipped as comments; if IDs begin with # or %, give --comments none",
+                            format_count(result_.comments), result_.comments == 1 ? "line is" : "lines are"));
 }
 
 void GraphBuild::index_ids() {
@@ -248,7 +272,7 @@ void GraphBuild::index_ids() {
     index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
   }
   if (index_->nodes() > kMaxNodes)
-    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMaxNodes));
+    throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxNodes));
 }
 
 // Numbers texts in byte order and writes them as the table of names.
@@ -273,7 +297,7 @@ void GraphBuild::index_texts() {
   index_ = std::make_unique<NodeIndex>(std::move(hashes), true, nodes);
 }
 
-// Nodes that are a neighbour of most edges come first.
+// Nodes that are a neighbour of the most edges come first.
 void GraphBuild::order_by_degree() {
   NodeOrder order(scratch_, index_->nodes());
   NodeIndex::Reader ids(*index_);
@@ -334,7 +358,7 @@ void GraphBuild::write_rows() {
   if (table_.exists()) {
     if (!table_.has_ids() && !in_order()) {  // Row r belongs to ID r.
       row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
-      // Rows may be exactly as many as a u32 has values.
+      // There may be exactly as many rows as u32 has values.
       for (int64_t r = 0; r < table_.rows(); ++r) {
         const auto row = static_cast<uint32_t>(r);
         row_of_->add(row, &row);
@@ -368,6 +392,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   settle_dense();
   read_edges();
   announce_far_ids();
+  announce_comments();
   index_ids();
   try {
     if (options_.order == NodeOrderKind::degree)
@@ -376,12 +401,12 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
-    // An edge has an ID that the node table lacks: read the list again to find its line.
+    // An edge has an ID that is not in the node table: the list is read again to find its line.
     rules_.unknown = unknown.id;
     rules_.nodes = fmt::format(" that {} has", table_.path());
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
     throw InputError(fmt::format(
-        "{}: has no row for a node that the edges named, which were changed since then; make them, "
+        "{}: has no row for a node that occurs in the edges, which were changed in the meantime; make them, "
         "or their shards, again",
         table_.path()));
   }
@@ -397,6 +422,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   result_.node_features = static_cast<int64_t>(table_.width());
   result_.edge_features = static_cast<int64_t>(list_.feature_names().size());
   result_.classes = table_.classes();
+  result_.targets = static_cast<int64_t>(table_.target_width());
   result_.headers = list_.headers();
   writer_.publish({.direction = options_.direction,
                    .classes = table_.classes(),

@@ -29,7 +29,7 @@ class RowWriter {
     features_.reserve(rules.features * kChunk);
   }
 
-  // Edges come in the order of rows and neighbours.
+  // Edges must be added in the order of rows and neighbours.
   void add(int64_t row, uint32_t neighbour, const float* values) {
     while (row_ < row) end_row();
     if (rules_.loops == SelfLoops::add && !looped_ && neighbour >= row_) {

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// `add` adds one to each node that has none.
+/// Treatment of self-loops. `add` adds one to each node that has none.
 enum class SelfLoops : uint8_t { keep, drop, add };
 template <>
 inline constexpr auto kWords<SelfLoops> = std::to_array<std::string_view>({"keep", "drop", "add"});
@@ -25,20 +25,20 @@ struct EdgeRules {
   bool undirected = false;  ///< Add each edge in both directions.
   bool dedup = false;       ///< Keep only the first of edges with the same ends.
   SelfLoops loops = SelfLoops::keep;
-  bool weight = false;  ///< The first value of an edge is its weight.
+  bool weight = false;  ///< Whether the first value of an edge is its weight.
   size_t features = 0;  ///< Number of the other values.
 
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
-/// Adds the IDs of all ends to `ids` if they are numbers, or to `texts`. The other may be null.
+/// Adds the IDs of all ends to `ids` if they are numbers, otherwise to `texts`. The other one may be null.
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 
-/// Sorts edges from input order to the order of rows and neighbours; those with the same ends stay in input
-/// order. Uses three sorts, or one if IDs are nodes already. Not thread-safe.
+/// Sorts edges from input order into the order of rows and, within a row, of neighbours; edges with the same
+/// ends stay in input order. Uses three sorts, or one if the IDs are the nodes. Not thread-safe.
 class GraphEdges {
  public:
-  /// `direct` means that the IDs of edges are the nodes. `max` is the maximum number of edges.
+  /// `direct`: the IDs of edges are the nodes. `max` is the maximum number of edges.
   GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max);
 
   void add(const EdgeBatch& edges);
@@ -55,14 +55,14 @@ class GraphEdges {
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
   /// Replaces IDs by nodes, unless they are nodes already. Throws UnknownId.
   void relabel(const NodeIndex& index);
-  /// Replaces the node numbers by others.
+  /// Replaces the numbers of nodes by those in `index`.
   void renumber(const NodeIndex& index);
-  /// Writes indptr and indices like write().
+  /// Writes indptr and indices in the same way as write().
   void write_topology(int64_t nodes, GraphWriter& writer) const;
   /// Writes indptr, indices and the values of edges; must be the last call.
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
 
-  /// Number of edges in all directions, without the loops that write() adds.
+  /// Number of edges after all additions of reverse edges, without the loops that write() adds.
   int64_t added() const { return added_; }
 
  private:

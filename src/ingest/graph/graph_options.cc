@@ -39,7 +39,8 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
                {"self_loops", options.self_loops},
                {"features_dtype", options.features_dtype},
                {"order", options.order}};
-  // Options that came later are listed only if they are used, so that older data sets are still the same.
+  // Options that were added later are listed only if they are used, so that older data sets are still
+  // recognised as the same.
   if (edges.header == false) json["header"] = "no";
   if (edges.comments != Comments::leading) json["comments"] = edges.comments;
   if (edges.layout) json["layout"] = *edges.layout;
@@ -48,6 +49,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
     json["feature_layout"] = {{"dtype", nodes.feature_layout.dtype}, {"shape", nodes.feature_layout.shape}};
   if (nodes.link) json["link"] = true;
   if (nodes.missing) json["missing"] = *nodes.missing;
+  if (!nodes.target_array.empty()) json["targets"] = shown(nodes.target_array);
   return json;
 }
 
@@ -60,7 +62,7 @@ std::string column_or_path(const std::string& text) {
   return names_array(text) ? whole_path(text) : text;
 }
 
-// "no" is a word, because false stood for detection from the start.
+// The text is "no", because false has always stood for detection.
 std::optional<bool> read_header(const Json& header) {
   if (header.is_string()) return false;
   return header.get<bool>() ? std::optional(true) : std::nullopt;
@@ -113,6 +115,7 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
     nodes.feature_layout.dtype = inputs.at("feature_layout").at("dtype").get<std::string>();
     nodes.feature_layout.shape = inputs.at("feature_layout").at("shape").get<std::vector<int64_t>>();
   }
+  nodes.target_array = inputs.value("targets", "");
   nodes.link = inputs.value("link", false);
   if (inputs.contains("missing")) nodes.missing = inputs.at("missing").get<float>();
   for (size_t split = 0; split < options.splits.size(); ++split)

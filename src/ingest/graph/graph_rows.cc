@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -16,14 +17,16 @@
 namespace plimsoll {
 namespace {
 
-// Takes the rows of all nodes, in order.
+// Writes the rows of all nodes, in order.
 class RowColumns {
  public:
   RowColumns(const NodeTable& table, GraphWriter& writer) : table_(table), writer_(writer) {}
 
-  void add(int64_t node, const float* x, int64_t y, int split) {
+  void add(int64_t node, const float* x, const float* targets, int64_t y, int split) {
     if (table_.has_features())
       writer_.append_x(std::span(x, table_.width()), static_cast<int64_t>(table_.width()));
+    if (const size_t width = table_.target_width(); width > 0)
+      writer_.append_node_targets(std::span(targets, width), static_cast<int64_t>(width));
     if (table_.has_labels()) writer_.append_y(std::span<const int64_t>(&y, 1));
     if (split >= 0) writer_.append_split(static_cast<size_t>(split), std::span<const int64_t>(&node, 1));
   }
@@ -47,7 +50,7 @@ void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, Gr
   int64_t node = 0;
   table.read([&](const NodeTable::Row& row) {
     scratch.tick_at(node);
-    columns.add(node++, row.x.data(), row.y, row.split);
+    columns.add(node++, row.x.data(), row.targets.data(), row.y, row.split);
   });
 }
 
@@ -59,8 +62,10 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
   row_of.remove();
   node_of->seal();
 
+  // A record has the features, the numbers to predict, the class and the split.
   const size_t x_bytes = table.width() * sizeof(float);
-  std::vector<std::byte> record(x_bytes + sizeof(int64_t) + sizeof(int8_t));
+  const size_t number_bytes = x_bytes + table.target_width() * sizeof(float);
+  std::vector<std::byte> record(number_bytes + sizeof(int64_t) + sizeof(int8_t));
   const auto by_node = scratch.sort("rows", GraphScratch::kAlone, record.size(), table.rows());
   {
     ExternalSort::Reader nodes = node_of->read();
@@ -70,8 +75,10 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
       nodes.next();
       const auto split = static_cast<int8_t>(row.split);
       if (x_bytes > 0) std::memcpy(record.data(), row.x.data(), x_bytes);
-      std::memcpy(record.data() + x_bytes, &row.y, sizeof row.y);
-      std::memcpy(record.data() + x_bytes + sizeof row.y, &split, sizeof split);
+      if (number_bytes > x_bytes)
+        std::memcpy(record.data() + x_bytes, row.targets.data(), number_bytes - x_bytes);
+      std::memcpy(record.data() + number_bytes, &row.y, sizeof row.y);
+      std::memcpy(record.data() + number_bytes + sizeof row.y, &split, sizeof split);
       by_node->add(value_at<uint32_t>(nodes.payload()), record.data());
     });
   }
@@ -81,18 +88,21 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
     RowColumns columns(table, writer);
     ExternalSort::Reader rows = by_node->read();
     std::vector<float> x(table.width());
+    const std::vector<float> unknown(table.target_width(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> targets(table.target_width());
     bool more = rows.next();
     int64_t missing = 0;
     for (int64_t node = 0; node < index.nodes(); ++node) {
       scratch.tick_at(node);
       if (!more || rows.key() != static_cast<uint64_t>(node)) {
         ++missing;
-        if (table.width() == 0) columns.add(node, nullptr, -1, -1);
+        if (table.width() == 0) columns.add(node, nullptr, unknown.data(), -1, -1);
         continue;
       }
       if (x_bytes > 0) std::memcpy(x.data(), rows.payload(), x_bytes);
-      columns.add(node, x.data(), value_at<int64_t>(rows.payload() + x_bytes),
-                  value_at<int8_t>(rows.payload() + x_bytes + sizeof(int64_t)));
+      if (!targets.empty()) std::memcpy(targets.data(), rows.payload() + x_bytes, number_bytes - x_bytes);
+      columns.add(node, x.data(), targets.data(), value_at<int64_t>(rows.payload() + number_bytes),
+                  value_at<int8_t>(rows.payload() + number_bytes + sizeof(int64_t)));
       more = rows.next();
     }
     if (missing > 0 && table.width() > 0)
@@ -108,6 +118,10 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
     if (field.empty() || field.size() > UniqueTexts::kLongest) at.refuse(field, UniqueTexts::kExpected);
     return hash64(field, rules.seed);
   }
+  if (const std::optional<uint64_t> whole = whole_real(field)) {
+    if (*whole >= rules.limit) at.refuse(field, fmt::format("a node ID from 0 to {}", rules.limit - 1));
+    return *whole;
+  }
   if (!is_number(field))
     at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
   if (rules.refuse_padded && field.size() > 1 && field.front() == '0')
@@ -120,7 +134,7 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
 
 namespace {
 
-// Refuses an array that lists no nodes, or whose meaning is not sure.
+// Refuses an array that lists no nodes, or whose meaning is ambiguous.
 void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) {
   const std::string& path = array.path();
   if (array.shape().empty() || array.shape().size() > 2 || array.columns() != 1)
@@ -130,10 +144,9 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
         fmt::format("{}: dtype is '{}', expected whole numbers, or bool for a mask", path, array.dtype()));
   const bool mask = array.type() == NumberArray::Type::boolean;
   if (rules.texts)
-    throw InputError(
-        fmt::format("{}: row 0: found {}, expected a node ID, which are texts; write them as a text, "
-                    "one per line",
-                    path, mask ? "a mask" : "a number"));
+    throw InputError(fmt::format(
+        "{}: row 0: found {}, expected node IDs, which are texts; write them as a text, one per line", path,
+        mask ? "a mask" : "a number"));
   if (mask && (!rules.row_is_id || array.rows() != nodes))
     throw InputError(
         rules.row_is_id
@@ -142,7 +155,7 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
             : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
 }
 
-// Finds lists that are masks, as all of their IDs are 0 or 1 and there are as many as nodes.
+// Finds lists that are masks: all of their numbers are 0 or 1, and there are as many as nodes.
 class LooksLikeMask {
  public:
   void add(uint64_t id) {
@@ -152,7 +165,7 @@ class LooksLikeMask {
   void refuse(const std::filesystem::path& path, int64_t nodes) const {
     if (!bits_ || count_ != nodes || nodes <= 2) return;
     throw InputError(fmt::format(
-        "{}: holds {} numbers that are 0 or 1, one for each node, expected IDs of nodes; save a mask "
+        "{}: contains {} numbers that are 0 or 1, one per node, expected IDs of nodes; save a mask "
         "as an array of bool",
         path.string(), nodes));
   }
@@ -207,7 +220,7 @@ void write_split(size_t split, const std::filesystem::path& path, const IdRules&
   } catch (const UnknownId& unknown) {
     read([&](uint64_t id, const auto& place) {
       if (id == unknown.id)
-        throw InputError(place() + ": names no node of the graph; remove it, or mend the ID");
+        throw InputError(place() + ": names no node of the graph; remove it, or fix the ID");
     });
   }
   ids.remove();

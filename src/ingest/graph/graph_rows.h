@@ -19,12 +19,12 @@ void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, Gr
 void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeIndex& index,
                        const GraphScratch& scratch, GraphWriter& writer);
 
-/// Writes a split from a file of IDs: a text with one per line, or a .npy array. Errors: InputError with file
-/// and line, also for an ID that is no node.
+/// Writes a split from a file of IDs: a text with one ID per line, or a .npy array. Errors: InputError with
+/// file and line, also for an ID that is not a node.
 void write_split(size_t split, const std::filesystem::path& path, const IdRules& rules,
                  const NodeIndex& index, const GraphScratch& scratch, GraphWriter& writer);
 
-/// Parses the ID in a field of a node table. Errors: InputError, thrown by `at`.
+/// Parses the ID in a field of a node table. Errors: InputError with the position of `at`.
 uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineReader& at);
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// Returns the part of the ledger's free memory for the sorts of an ingest: the rest is for written columns
-/// and for text parsed on `threads` threads.
+/// Returns the part of the ledger's free memory that the sorts of an ingest may use: the rest is for written
+/// columns and for text parsed on `threads` threads.
 int64_t memory_for_sorts(int threads);
 
 /// Folder for the runs of an ingest's sorts, and their total memory.
@@ -19,7 +19,7 @@ struct GraphScratch {
   std::filesystem::path folder;
   FileSystem& files;
   int64_t memory;
-  /// Called now and then by long loops; throws if the work is to stop.
+  /// Called now and then by long loops; throws to stop the work.
   std::function<void()> tick = [] {};
 
   /// Calls tick() for some of the records that a loop counts.
@@ -27,8 +27,9 @@ struct GraphScratch {
     if (record % (int64_t{1} << 18) == 0) tick();
   }
 
-  // Shares of the memory, in percent. Two sorts of edges live at once, one that is read and one that is
-  // filled; one sort of all IDs; a few with one record per node; at the end only that of the rows of nodes.
+  // Shares of the memory, in percent. Two sorts of edges exist at the same time, one being read and one being
+  // filled. In addition there are one sort of all IDs, and a few with one record per node. At the end only
+  // the sort of the rows of nodes exists.
   static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
 
   ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t max) const {
@@ -44,7 +45,7 @@ struct GraphScratch {
                                      int64_t max) const {
     return std::make_unique<ExternalSort>(options(name, percent, payload, max));
   }
-  /// Makes a sort that keeps each key once.
+  /// Makes a sort that keeps only the first record with each key.
   std::unique_ptr<ExternalSort> unique_sort(const std::string& name, int percent, int64_t max) const {
     ExternalSort::Options unique = options(name, percent, 0, max);
     unique.unique = true;

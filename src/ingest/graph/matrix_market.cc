@@ -42,7 +42,7 @@ bool read_banner(std::string_view line, const LineReader& lines) {
   };
   require({kBanner}, "%%MatrixMarket");
   require({"matrix"}, "a matrix");
-  require({"coordinate"}, "a sparse matrix, `coordinate`: a dense one is no list of edges");
+  require({"coordinate"}, "a sparse matrix, `coordinate`: a dense one is not a list of edges");
   require({"pattern", "real", "integer", "double"}, "entries that are `pattern`, `real` or `integer`");
   return require({"general", "symmetric"}, "a matrix that is `general` or `symmetric`") == "symmetric";
 }
@@ -53,9 +53,9 @@ std::optional<MatrixMarket> read_matrix_market(const std::filesystem::path& path
   const std::filesystem::path text = is_compressed_name(path) ? path.stem() : path;
   if (!has_banner(path)) {
     if (lower_ending(text) == ".mtx")
-      throw InputError(
-          path.string() +
-          ":1: found no %%MatrixMarket banner, expected it by the name; add it, or rename the file");
+      throw InputError(path.string() +
+                       ":1: found no %%MatrixMarket banner, expected it because of the file's name; add it, "
+                       "or rename the file");
     return std::nullopt;
   }
   LineReader lines(InputStream::open(path), path.string());
@@ -69,7 +69,9 @@ std::optional<MatrixMarket> read_matrix_market(const std::filesystem::path& path
     size = lines.whole(cut_field(rest, ' '), 0, &size == &sizes[2] ? INT64_MAX : kMaxSize,
                        "a number of rows, columns or entries");
   if (sizes[0] != sizes[1])
-    lines.refuse(line, "a square matrix, as a graph has; write the edges as text with IDs of their own");
+    lines.refuse(
+        line,
+        "a square matrix, as for a graph; write the edges as text with different IDs for rows and columns");
   matrix.nodes = sizes[0];
   matrix.entries = sizes[2];
   return matrix;

@@ -6,16 +6,16 @@
 
 namespace plimsoll {
 
-/// First lines of a MatrixMarket file with one entry a line (Boisvert et al., NISTIR 5935, 1996): an entry
-/// `i j [value]` is an edge from node i-1 to node j-1.
+/// The first lines of a MatrixMarket file with one entry per line (Boisvert et al., NISTIR 5935, 1996): an
+/// entry `i j [value]` is an edge from node i-1 to node j-1.
 struct MatrixMarket {
   int64_t nodes = 0;
   int64_t entries = 0;
-  bool symmetric = false;  ///< An entry also stands for the edge from j to i.
+  bool symmetric = false;  ///< Whether an entry also stands for the edge from j to i.
 };
 
 /// Returns nullopt for a file that does not begin with `%%MatrixMarket`. Errors: InputError with file and
-/// line for a matrix that is no graph: dense, complex, not square.
+/// line for a matrix that is not a graph: dense, complex, not square.
 std::optional<MatrixMarket> read_matrix_market(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -16,8 +16,8 @@ class NodeIndex {
  public:
   /// Maps the IDs 0 .. nodes-1 to themselves.
   explicit NodeIndex(int64_t nodes) : nodes_(nodes) {}
-  /// Maps the keys of `ids`, which must be sealed. Its payload is the node, a u32; without a payload nodes
-  /// count up from 0.
+  /// Maps the keys of `ids`, which must be sealed, to nodes. Its payload is the node, a u32; without a
+  /// payload nodes are numbered from 0.
   NodeIndex(std::shared_ptr<ExternalSort> ids, bool has_nodes, int64_t nodes)
       : nodes_(nodes), ids_(std::move(ids)), has_nodes_(has_nodes) {}
 

@@ -16,16 +16,17 @@ inline constexpr auto kWords<NodeOrderKind> = std::to_array<std::string_view>({"
 
 using NodeKeys = Vector<uint32_t, Tag::columns>;
 
-/// Returns a sort key for each node of a `graph`, [V], ascending, so that rows which are read together are
-/// adjacent.
+/// Returns a sort key for each node of a `graph`, [V], such that rows that are read together are adjacent
+/// when nodes are sorted by ascending key.
 ///
 /// `frequency`: rows that sampling reads most often come first. The key is the expected number of samples
-/// with the node if all nodes are seeds, with 15, 10 and 5 neighbours per hop, which pre-sampling estimates:
-/// Yang et al., "GNNLab", EuroSys 2022, section 6. Takes 16 bytes per node. `partition`: parts of about
-/// 16,384 nodes with few edges between them, one after the other (stream_partition). Takes 12 bytes per node.
+/// that contain the node if all nodes are seeds, with 15, 10 and 5 neighbours per hop. Pre-sampling estimates
+/// this number: Yang et al., "GNNLab", EuroSys 2022, section 6. Needs 16 bytes per node. `partition`: parts
+/// of about 16,384 nodes with few edges between them, one after the other (stream_partition). Needs 12 bytes
+/// per node.
 ///
 /// The topology is read in order, with up to `memory` bytes of Tag::cache. The result is the same on every
-/// machine. `order` is frequency or partition. Errors: those of DiskTopology; BudgetExceeded.
+/// machine. `order` must be frequency or partition. Errors: those of DiskTopology; BudgetExceeded.
 NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory);
 
 }  // namespace plimsoll

@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// Renumbers nodes in the order of a key; ties keep their order. Sorts on disk if memory is not enough. Not
-/// thread-safe. Errors of all functions: Failure (disk), BudgetExceeded.
+/// Renumbers nodes in the order of a key; nodes with equal keys keep their order. Sorts on disk if memory is
+/// not enough. Not thread-safe. Errors of all functions: Failure (disk), BudgetExceeded.
 class NodeOrder {
  public:
   NodeOrder(const GraphScratch& scratch, int64_t nodes);
 
-  /// Adds a node of 0 .. nodes-1, each once, its ID in the previous index, and its key.
+  /// Adds a node of 0 .. nodes-1, its ID in the previous index, and its key. Each node must be added once.
   void add(uint32_t node, uint64_t id, uint32_t key);
   /// Must be called after all nodes have been added. Writes the column node_id: the IDs or, for `texts`,
-  /// their indices in the table of names, which are the old numbers.
+  /// their indices in the table of names, which are the old numbers of nodes.
   void write_ids(bool texts, GraphWriter& writer);
 
-  /// Returns the new number of each ID; valid after write_ids().
+  /// Returns an index from IDs to new numbers; valid after write_ids().
   std::unique_ptr<NodeIndex> by_id() const { return std::make_unique<NodeIndex>(new_of_id_, true, nodes_); }
-  /// Returns the new number of each old one; valid after write_ids().
+  /// Returns an index from old numbers to new ones; valid after write_ids().
   NodeIndex by_node() const { return NodeIndex(new_of_node_, true, nodes_); }
 
  private:

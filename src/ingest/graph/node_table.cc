@@ -26,13 +26,13 @@ constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
 constexpr std::array<std::string_view, 9> kMissingWords = {"",    "NA",   "N/A",  "NaN", "nan",
                                                            "NAN", "null", "NULL", "None"};
 
-// Calls next(number) for the words of a field.
+// Calls next(number) for each word of a field.
 template <typename Next>
 void for_each_word(std::string_view field, const Next& next) {
   for (std::string_view rest = trim(field); !rest.empty();) next(take_word(rest));
 }
 
-// Whether a feature is a usual word for none.
+// Returns whether a feature is a usual word for a missing value.
 bool is_missing(std::string_view word) {
   const auto* const end = kMissingWords.end();
   return std::find(kMissingWords.begin(), end, word) != end;
@@ -58,14 +58,22 @@ NodeTable::NodeTable(NodeTableOptions options) : options_(std::move(options)) {
 
 std::vector<std::filesystem::path> NodeTable::files() const {
   std::vector<std::filesystem::path> all;
-  for (const auto& path : {options_.table, options_.feature_array, options_.label_array})
+  for (const auto& path :
+       {options_.table, options_.feature_array, options_.label_array, options_.target_array})
     if (!path.empty()) all.push_back(array_place(path).file);
   return all;
+}
+
+std::string NodeTable::array_path() const {
+  for (const auto& path : {options_.feature_array, options_.label_array})
+    if (!path.empty()) return path.string();
+  return options_.target_array.string();
 }
 
 std::vector<std::string> NodeTable::notes() const {
   std::vector<std::string> notes;
   if (!options_.feature_array.empty() && !text_features_) note_rounding(features_, notes);
+  if (!options_.target_array.empty()) note_rounding(targets_, notes);
   return notes;
 }
 
@@ -100,7 +108,7 @@ void NodeTable::open_table() {
   }
 }
 
-// Whether the first line names the columns. `id` is the column of the IDs.
+// Returns whether the first line names the columns. `id` is the column of the IDs.
 bool NodeTable::has_header(size_t id) const {
   if (options_.header) return *options_.header;
   const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
@@ -114,7 +122,7 @@ bool NodeTable::has_header(size_t id) const {
                     "--nodes-header yes or --nodes-header no",
                     options_.table.string(), fmt::join(first, "', '")));
   };
-  bool counts = first.size() > 1;  // 0, 1, 2, ...: what pandas writes for columns without names.
+  bool counts = first.size() > 1;  // 0, 1, 2, ...: pandas writes these for columns without names.
   for (size_t i = 0; i < first.size(); ++i) counts &= first[i] == std::to_string(i);
   if (counts) throw ask();
   if (is_number(first[id])) return false;
@@ -137,6 +145,7 @@ void NodeTable::open_arrays() {
   if (options_.link) require_linkable();
   if (!options_.feature_array.empty()) open_features();
   if (!options_.label_array.empty()) open_labels();
+  if (!options_.target_array.empty()) open_targets();
 }
 
 void NodeTable::require_rows(int64_t rows, const std::filesystem::path& path) {
@@ -152,6 +161,10 @@ void NodeTable::open_features() {
     throw UsageError("give node features as columns of the table or as an array, not both");
   text_features_ = !names_array(path) && options_.feature_layout.dtype.empty();
   if (text_features_) {
+    if (!begins_as_text(path))
+      throw UsageError(
+          path.string() +
+          ": holds bytes that are no text; for numbers without a header, give --dtype and --shape");
     names_.add_numbers(static_cast<int64_t>(TextRows(path).columns()), path.string());
     return;
   }
@@ -169,7 +182,7 @@ void NodeTable::open_labels() {
   text_labels_ = !names_array(path);
   if (text_labels_) {
     if (const size_t columns = TextRows(path).columns(); columns != 1)
-      throw InputError(fmt::format("{}: has {} fields a line, expected one, a label for each node",
+      throw InputError(fmt::format("{}: has {} fields per line, expected one, a label for each node",
                                    path.string(), columns));
     return;
   }
@@ -178,6 +191,18 @@ void NodeTable::open_labels() {
     throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, 1], a label for each node",
                                  path.string(), fmt::join(labels_.shape(), " x ")));
   require_rows(labels_.rows(), path);
+}
+
+void NodeTable::open_targets() {
+  const std::filesystem::path& path = options_.target_array;
+  if (!names_array(path))
+    throw UsageError(
+        fmt::format("--targets {}: expected a .npy or .npz file; save the numbers as one", path.string()));
+  targets_ = NumberArray(path);
+  if (targets_.shape().empty() || targets_.shape().size() > 2 || targets_.columns() == 0)
+    throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, T], the numbers of each node",
+                                 path.string(), fmt::join(targets_.shape(), " x ")));
+  require_rows(targets_.rows(), path);
 }
 
 bool NodeTable::is_unlabelled(std::string_view label) const {
@@ -215,10 +240,8 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
         lines.refuse(label, fmt::format("one of at most {} classes", kMaxClasses));
     }
     if (rows_ >= 0 && rows != rows_)
-      throw InputError(fmt::format(
-          "{}: has {} rows, expected {}, as many as {} has nodes; make it again",
-          (options_.feature_array.empty() ? options_.label_array : options_.feature_array).string(), rows_,
-          rows, options_.table.string()));
+      throw InputError(fmt::format("{}: has {} rows, expected {}, as many as {} has nodes; make it again",
+                                   array_path(), rows_, rows, options_.table.string()));
     rows_ = rows;
     number_classes();
   }
@@ -226,7 +249,7 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
   if (!options_.label_array.empty() && !text_labels_) scan_labels();
 }
 
-// Counts the rows of texts, and the classes of one of labels.
+// Counts the rows of texts, and the classes of a text of labels.
 void NodeTable::scan_text_arrays() {
   for (const bool labels : {false, true}) {
     if (!(labels ? text_labels_ : text_features_)) continue;
@@ -259,14 +282,14 @@ bool NodeTable::next_row(LineReader& lines, std::string_view& line) const {
 
 void NodeTable::add_label(std::string label) {
   constexpr size_t kNode = 4 * sizeof(void*);  // Bytes of a map node in addition to its pair.
-  // Two lists of the names, and those of the tables and the manifest.
+  // Two copies in the list of names, and those of the tables and the manifest.
   constexpr int64_t kCopies = 5;
   charge_.add(heap_piece(kNode + sizeof(std::pair<const std::string, int64_t>)) +
               kCopies * (static_cast<int64_t>(sizeof(std::string)) + heap_bytes(label)));
   labels_seen_.emplace(std::move(label), 0);
 }
 
-// Numbers classes by their labels if these are numbers, else in the byte order of the labels.
+// Numbers classes by their labels if these are numbers, otherwise in the byte order of the labels.
 void NodeTable::number_classes() {
   std::vector<std::string> labels;
   for (const auto& [label, unused] : labels_seen_) labels.push_back(label);
@@ -340,7 +363,7 @@ void NodeTable::read_text_features(TextRows& rows, Row& row) const {
     row.x.push_back(feature(rows.field(column), rows.at()));
 }
 
-// Returns the label of a row of a text, -1 for none.
+// Returns the label of a row of a text; -1 for no label.
 int64_t NodeTable::text_label(const TextRows& rows) const {
   const std::string_view label = rows.field(0);
   if (is_missing(label) || is_unlabelled(label)) return -1;
@@ -376,12 +399,25 @@ void NodeTable::read_array_row(int64_t r, Row& row) const {
         std::find_if(row.x.begin(), row.x.end(), [](float value) { return !std::isfinite(value); });
     if (odd != row.x.end())
       throw InputError(fmt::format(
-          "{}: row {}, column {}: found {}, expected a finite number of single precision; mend the "
+          "{}: row {}, column {}: found {}, expected a finite number of single precision; fix the "
           "array{}",
           options_.feature_array.string(), r, odd - row.x.begin(), *odd,
           std::isnan(*odd) ? ", or give --missing NUMBER" : ""));
   }
   if (!options_.label_array.empty() && !text_labels_) row.y = label_at(r);
+  if (!options_.target_array.empty()) read_targets(r, row);
+}
+
+void NodeTable::read_targets(int64_t r, Row& row) const {
+  row.targets.resize(target_width());
+  targets_.copy_row(r, row.targets);
+  const auto infinite =
+      std::find_if(row.targets.begin(), row.targets.end(), [](float value) { return std::isinf(value); });
+  if (infinite != row.targets.end())
+    throw InputError(fmt::format(
+        "{}: row {}, column {}: found {}, expected a number of single precision, or NaN if it is unknown; "
+        "mend the array",
+        options_.target_array.string(), r, infinite - row.targets.begin(), *infinite));
 }
 
 // Returns the label of a row of the array, -1 for NaN.

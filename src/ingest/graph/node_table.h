@@ -17,42 +17,48 @@
 
 namespace plimsoll {
 
-/// Data of nodes, one row each: a text, and arrays with the same number of rows.
+/// Data of nodes, one row per node: a text, and arrays with the same number of rows.
 struct NodeTableOptions {
-  std::filesystem::path table = {};  ///< Text, plain, zstd or gzip; empty: none.
-  /// Whether the text has a header; nullopt: it has if columns are named, or if its first ID is no number.
+  std::filesystem::path table = {};  ///< Text, plain, zstd or gzip; empty: no text.
+  /// Whether the text has a header; nullopt: it has one if columns are named, or if its first ID is not a
+  /// number.
   std::optional<bool> header = std::nullopt;
   std::string id = {};     ///< Column of the IDs; empty: the first. Text only.
-  std::string label = {};  ///< Column of the labels; empty: none.
-  std::string split = {};  ///< Column with train, valid, test or none; empty: none.
-  /// Columns; a field may hold several numbers separated by blanks.
+  std::string label = {};  ///< Column of the labels; empty: no labels.
+  std::string split = {};  ///< Column with train, valid, test or none; empty: no splits.
+  /// Columns of features; a field may hold several numbers separated by blanks.
   std::vector<std::string> features = {};
-  /// Value of features that are empty, NA or NaN; nullopt: these are refused.
+  /// Value for features that are empty, NA or NaN; nullopt: these are refused.
   std::optional<float> missing = std::nullopt;
-  std::string unlabelled = {};  ///< Additional label that means none, like empty fields and -1.
-  /// Numbers [V, F] (number_array.h), or a text of as many rows and fields without a header.
+  std::string unlabelled = {};  ///< Additional label that stands for no label, like empty fields and -1.
+  /// Numbers [V, F] (number_array.h), or a text with as many rows and fields and without a header.
   std::filesystem::path feature_array = {};
   RawArray feature_layout = {};  ///< Type and shape of feature_array if it has no header.
-  bool link = false;             ///< Features are linked, not read as rows.
-  /// Whole numbers [V] or [V, 1], -1 or NaN for unlabelled; or a text of one a line.
+  bool link = false;             ///< Whether the file of features is linked instead of read row by row.
+  /// Whole numbers [V] or [V, 1], -1 or NaN for unlabelled; or a text with one number per line.
   std::filesystem::path label_array = {};
+  std::filesystem::path target_array = {};  ///< Numbers to predict [V] or [V, T], NaN if unknown.
 };
 
 /// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
 class NodeTable {
  public:
-  /// Reads the header, and the first row to find the width of features.
+  /// Reads the header, and the first row to find the number of features.
   explicit NodeTable(NodeTableOptions options);
 
   /// Whether there is any node data.
   bool exists() const { return has_ids() || rows_ >= 0 || text_features_ || text_labels_; }
+  /// Numbers to predict per node, T; 0 for none.
+  size_t target_width() const {
+    return options_.target_array.empty() ? 0 : static_cast<size_t>(targets_.columns());
+  }
   /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
-  /// Number of rows; for texts known after scan().
+  /// Number of rows; for texts it is known after scan().
   int64_t rows() const { return rows_; }
-  /// Features per node, F.
+  /// Number of features per node, F.
   size_t width() const { return names_.size(); }
-  /// Whether rows have features: they are not linked.
+  /// Whether rows have features, that is, features are not linked.
   bool has_features() const { return width() > 0 && !options_.link; }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
   bool has_splits() const { return !options_.split.empty(); }
@@ -60,21 +66,22 @@ class NodeTable {
   std::vector<std::filesystem::path> files() const;
   /// The first file, for error messages.
   std::string path() const { return files().front().string(); }
-  /// Sentences about values that are rounded.
+  /// Returns sentences about values that are rounded.
   std::vector<std::string> notes() const;
 
-  /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text and may throw errors
-  /// by way of the reader.
+  /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text, and may throw
+  /// errors of the reader `at`.
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
   /// Line of the text with the first row; known after scan().
   int64_t first_line() const { return first_line_; }
-  /// Known after scan(). classes() is -1 or the number of classes; class_names() is empty if the labels are
-  /// whole numbers from 0.
+  /// classes() is the number of classes, 0 without labels; class_names() is empty if the labels are whole
+  /// numbers from 0. Both are known after scan().
   int64_t classes() const { return classes_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
 
   struct Row {
-    Vector<float, Tag::ingest> x;  ///< [F].
+    Vector<float, Tag::ingest> x;        ///< [F].
+    Vector<float, Tag::ingest> targets;  ///< [T].
     int64_t y = -1;
     int split = -1;  ///< Index into kGraphSplits.
   };
@@ -87,7 +94,7 @@ class NodeTable {
     size_t id = 0;
     std::optional<size_t> label, split;
     std::vector<size_t> features;
-    std::vector<size_t> widths;  // How many features each has.
+    std::vector<size_t> widths;  // Number of features in each of them.
   };
   void open_table();
   bool has_header(size_t id) const;
@@ -96,8 +103,11 @@ class NodeTable {
   void open_arrays();
   void open_features();
   void open_labels();
+  void open_targets();
+  void read_targets(int64_t r, Row& row) const;
   void require_rows(int64_t rows, const std::filesystem::path& path);
   void require_linkable() const;
+  std::string array_path() const;  // The first array, for error messages.
   void scan_text_arrays();
   void scan_labels();
   void add_label(std::string label);
@@ -115,7 +125,7 @@ class NodeTable {
   Delimited format_;
   Columns columns_;
   FeatureNames names_;
-  NumberArray features_, labels_;
+  NumberArray features_, labels_, targets_;
   bool text_features_ = false, text_labels_ = false;  // These are texts.
   int64_t rows_ = -1;
   int64_t first_line_ = 2;

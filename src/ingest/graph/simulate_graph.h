@@ -15,7 +15,7 @@ struct GraphSimulation {
   double degree = 20;                   ///< Approximate mean degree.
   int64_t features = 0;                 ///< Features per node, F.
   std::string features_dtype = "auto";  ///< Same as in GraphIngestOptions.
-  int64_t classes = 2;                  ///< Number of communities, each a class; at most V.
+  int64_t classes = 2;                  ///< Number of communities, each of which is a class; at most V.
   uint64_t seed = 1;
   std::filesystem::path out = {};
   int threads = 1;
@@ -23,15 +23,15 @@ struct GraphSimulation {
 };
 
 struct GraphSimulationResult {
-  bool already_there = false;  ///< The output already held this graph, so nothing was done.
+  bool already_there = false;  ///< Whether the output already held this graph, so that nothing was done.
   int64_t nodes = 0;
   int64_t edges = 0;
 };
 
-/// Generates a `graph` of communities and hubs of any size, with features and labels from which a network can
-/// learn. Memory holds only a few thousand nodes per thread. The same options give the same bytes. `progress`
-/// gets the number of nodes done and in total. Errors: UsageError, Failure (disk, an existing output),
-/// BudgetExceeded.
+/// Generates a `graph` of any size, with communities and hubs, and with features and labels from which a
+/// network can learn. Only a few thousand nodes per thread are in memory. The same options give the same
+/// bytes. `progress` gets the number of nodes done and in total. Errors: UsageError, Failure (disk, an
+/// existing output), BudgetExceeded.
 GraphSimulationResult simulate_graph(const GraphSimulation& options,
                                      const std::function<void(int64_t, int64_t)>& progress,
                                      FileSystem& files = FileSystem::disk());

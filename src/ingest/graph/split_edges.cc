@@ -13,8 +13,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kNone = kGraphSplits.size();  // No split.
-constexpr size_t kWrittenAtOnce = 1 << 14;     // Edges, nodes or numbers that are written at once.
+constexpr size_t kNoSplit = kGraphSplits.size();  // No split.
+constexpr size_t kWrittenAtOnce = 1 << 14;        // Edges, nodes or numbers that are written at once.
 
 // Two hash words of a pair of nodes, in either order.
 struct PairHash {
@@ -73,7 +73,7 @@ class EdgeSplit {
       int64_t last = -1;
       for (int64_t edge = first; edge < end; ++edge) {
         const int64_t neighbour = graph_.neighbour(edge);
-        if (neighbour >= graph_.nodes()) throw damaged(node, "names a node that is not there");
+        if (neighbour >= graph_.nodes()) throw damaged(node, "names a node that does not exist");
         if (neighbour <= last) throw damaged(node, "does not ascend, or has a neighbour twice");
         visit(node, last = neighbour, edge);
         if (edge % 1'000'000 == 0) progress_(before + edge, 2 * graph_.edges());
@@ -103,13 +103,13 @@ class EdgeSplit {
 
   static double share_of(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-  // kNone means that the edge remains and is not predicted.
+  // kNoSplit means that the edge remains and is not predicted.
   size_t split_of(int64_t node, int64_t neighbour) const {
     const auto words = hash_(node, neighbour);
     const double share = share_of(words[0]);
     if (share < options_.valid) return 1;
     if (share < options_.valid + options_.test) return 2;
-    return share_of(words[1]) < options_.train ? 0 : kNone;
+    return share_of(words[1]) < options_.train ? 0 : kNoSplit;
   }
 
   void write_edges(GraphWriter& writer) {
@@ -117,9 +117,9 @@ class EdgeSplit {
     each_edge(
         graph_.edges(),
         [&](int64_t node, int64_t neighbour, int64_t edge) {
-          const size_t split = node == neighbour ? kNone : split_of(node, neighbour);
+          const size_t split = node == neighbour ? kNoSplit : split_of(node, neighbour);
           // If edges exist in both directions, the one from the smaller node is the pair.
-          if (split != kNone && (!result_.undirected || neighbour < node)) {
+          if (split != kNoSplit && (!result_.undirected || neighbour < node)) {
             pairs_[split].insert(pairs_[split].end(), {neighbour, node});
             ++result_.pairs[split];
             if (pairs_[split].size() >= kWrittenAtOnce) write_pairs(writer, split);
@@ -196,6 +196,8 @@ class EdgeSplit {
       writer.append_x(x, graph_.node_features());
     }
     chunks(graph_.y(), 1, [&](auto rows) { writer.append_y(rows); });
+    chunks(graph_.node_targets(), static_cast<size_t>(graph_.target_width()),
+           [&](auto rows) { writer.append_node_targets(rows, graph_.target_width()); });
     chunks(graph_.node_id(), 1, [&](auto rows) { writer.append_node_id(rows); });
     for (size_t split = 0; split < kGraphSplits.size(); ++split)
       chunks(graph_.split(split), 1, [&](auto rows) { writer.append_split(split, rows); });
@@ -228,7 +230,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     if (!graph.split_edges(split).empty())
       throw InputError(
-          fmt::format("{}: its edges are split already (column {}); split the graph it was made from",
+          fmt::format("{}: its edges are already split (column {}); split the graph it was made from",
                       options.graph.string(), edges_column(split)));
   const Json provenance = make_provenance({graph.set().identity()}, {{"train_edges", options.train},
                                                                      {"valid_edges", options.valid},
@@ -241,7 +243,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
       result.pairs[split] = static_cast<int64_t>(there.split_edges(split).size() / 2);
     return result;
   }
-  check_columns(graph.set(), {.full = true});  // All of it is read.
+  check_columns(graph.set(), {.full = true});  // All of the set will be read.
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);
   writer.publish(graph.tables(), provenance);

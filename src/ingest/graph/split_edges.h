@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Selection of the edges of a graph to hold out, and the output for the rest.
+/// The choice of edges of a graph to hold out, and the output for the rest.
 struct EdgeSplitOptions {
   std::filesystem::path graph = {};  ///< Folder of an existing `graph`.
   std::filesystem::path out = {};
@@ -22,8 +22,9 @@ struct EdgeSplitOptions {
 };
 
 struct EdgeSplitResult {
-  bool already_there = false;  ///< The output already held this split, so nothing was done.
-  bool undirected = false;     ///< Every edge exists in both directions and counts as one pair.
+  bool already_there = false;  ///< Whether the output already held this split, so that nothing was done.
+  bool undirected = false;     ///< Whether every edge exists in both directions, so that both count as one
+                               ///< pair.
   int64_t nodes = 0;
   int64_t edges = 0;                                 ///< Number of edges that remain.
   std::array<int64_t, kGraphSplits.size()> pairs{};  ///< Number of pairs of each split.
@@ -31,8 +32,8 @@ struct EdgeSplitResult {
 
 /// Writes a copy of a `graph` without the held-out edges, in both directions of a pair. The pairs of each
 /// split are the columns train_edges, valid_edges and test_edges. The split of a pair depends only on (seed,
-/// its two nodes); self-loops remain, and are not pairs. Memory holds only some thousand edges. `progress`
-/// gets the number of edges done and in total, over two passes. Errors: InputError (no graph; rows that do
+/// its two nodes); self-loops remain, and are not pairs. Only some thousand edges are in memory. `progress`
+/// gets the number of edges done and in total, over two passes. Errors: InputError (not a graph; rows that do
 /// not ascend, or have a neighbour twice), UsageError (fractions), Failure (disk, an existing output).
 EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress,

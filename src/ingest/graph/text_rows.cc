@@ -2,7 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace plimsoll {
+
+bool begins_as_text(const std::filesystem::path& path) {
+  std::array<char, 4096> first{};
+  const size_t got = InputStream::open(path)->read(first.data(), first.size());
+  return std::none_of(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(got),
+                      [](char c) { return static_cast<unsigned char>(c) < ' ' && (c < '\t' || c > '\r'); });
+}
 
 TextRows::TextRows(const std::filesystem::path& path)
     : format_(Delimited::open(path)), lines_(InputStream::open(path), path.string()) {}

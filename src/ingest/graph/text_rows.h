@@ -9,6 +9,9 @@
 
 namespace plimsoll {
 
+/// Whether the first bytes of a file, unpacked, may be text: no control characters but tabs and line ends.
+bool begins_as_text(const std::filesystem::path& path);
+
 /// Rows of numbers in a text without a header, such as node-feat.csv.gz of OGB, read in order. Not
 /// thread-safe. Errors: InputError with file, line and column; BudgetExceeded.
 class TextRows {
@@ -20,7 +23,7 @@ class TextRows {
   bool next();
   /// A field of the current row, valid until next().
   std::string_view field(size_t column) const { return fields_[column]; }
-  /// The place of the current row.
+  /// The position of the current row, for errors.
   const LineReader& at() const { return lines_; }
 
  private:

@@ -36,7 +36,7 @@ using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<do
                                                  kCoordinates, uint32_t>;
 
 // The k nearest points except for the point itself, by distance and then by index. nanoflann's own result set
-// keeps the first it meets of equally distant points.
+// keeps the first one it finds of equally distant points.
 class Nearest {
  public:
   using DistanceType = double;  // Names that nanoflann 1.5 and later uses.
@@ -48,8 +48,8 @@ class Nearest {
   }
   size_t size() const { return found_.size(); }
   bool full() const { return found_.size() == k_; }
-  // Slightly more than the greatest distance, so that no equal one is skipped, as a tree's bounds are
-  // rounded.
+  // Slightly more than the greatest distance, so that no point at an equal distance is skipped, because a
+  // tree's bounds are rounded.
   double worstDist() const {  // NOLINT(readability-identifier-naming): the name that nanoflann calls
     constexpr double kSlack = 1 + 1e-9;
     if (!full()) return std::numeric_limits<double>::infinity();
@@ -73,7 +73,7 @@ class Nearest {
   std::vector<std::pair<double, uint32_t>>& found_;
 };
 
-// Destination of the edges into points: `others` each.
+// Destination of the edges into points, `others` edges for each point.
 class Edges {
  public:
   Edges(int64_t points, size_t others, Vector<int32_t, Tag::ingest>& edges) : others_(others), edges_(edges) {
@@ -90,10 +90,10 @@ class Edges {
   Vector<int32_t, Tag::ingest>& edges_;
 };
 
-// Points that share their place with enough others get their edges without a search: from those of lowest
-// index. A search would visit all points of a place, as all are equally near: quadratic for clouds padded
-// with zeros. So that searches from other points visit only as many as they need, the tree holds at most one
-// more than that of such a place.
+// Points whose place is shared by enough others get their edges without a search: from the others with the
+// lowest indices. A search would visit all points at a place, because all are equally near: quadratic for
+// clouds padded with zeros. The tree holds, of such a place, at most one point more than a search from
+// another point needs.
 class SharedPlaces {
  public:
   SharedPlaces(std::span<const float> pos, size_t others, Edges& edges)

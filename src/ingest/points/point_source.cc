@@ -32,8 +32,8 @@ class PointArray : public PointSource {
     numbers_ = shape[2];
     dimensions_ = dimensions == 0 ? std::min<int64_t>(numbers_, kCoordinates) : dimensions;
     if (dimensions_ < 2 || dimensions_ > std::min<int64_t>(numbers_, kCoordinates))
-      throw UsageError(fmt::format("--dims is {}, expected 2 or 3, and {} has {} numbers a point", dimensions,
-                                   path_, numbers_));
+      throw UsageError(fmt::format("--dims is {}, expected 2 or 3, but {} has {} numbers per point",
+                                   dimensions, path_, numbers_));
     for (int64_t i = dimensions_; i < numbers_; ++i)
       names_.push_back(fmt::format("feature_{}", i - dimensions_));
   }
@@ -86,15 +86,15 @@ class PointText : public PointSource {
         continue;
       }
       std::optional<size_t>& column = columns_[static_cast<size_t>(known)];
-      if (column) throw InputError(fmt::format("{}:1: the column '{}' is there twice", path.string(), name));
+      if (column) throw InputError(fmt::format("{}:1: the column '{}' occurs twice", path.string(), name));
       column = c;
     }
     for (const size_t needed : {kGraph, kX, kY})
       if (!columns_[needed])
-        throw InputError(fmt::format(
-            "{}:1: has no column '{}'; expected a header with graph, x, y and, where there are such, "
-            "z, label and features",
-            path.string(), kKnown[needed]));
+        throw InputError(
+            fmt::format("{}:1: has no column '{}'; expected a header with graph, x, y and, if there are any, "
+                        "z, label and features",
+                        path.string(), kKnown[needed]));
     std::string_view header;
     lines_.next_row(header);
     more_ = read_line();
@@ -115,10 +115,9 @@ class PointText : public PointSource {
       more_ = read_line();
     } while (more_ && whole(kGraph) == graph);
     if (more_ && whole(kGraph) < graph)
-      lines_.refuse(field(kGraph),
-                    fmt::format("a graph from {} on: rows of a graph follow each other, and graphs "
-                                "are numbered upwards; sort the file",
-                                graph));
+      lines_.refuse(field(kGraph), fmt::format("a graph from {} on: rows of a graph must follow each other, "
+                                               "and graph numbers must ascend; sort the file",
+                                               graph));
     return true;
   }
   const std::vector<std::string>& features() const override { return names_; }

@@ -25,21 +25,21 @@ struct PointSet {
   }
 };
 
-/// Sequence of point sets. Not thread-safe. Errors of all functions: InputError that names file and line, or
-/// set and point; BudgetExceeded.
+/// A sequence of point sets. Not thread-safe. Errors of all functions: InputError that names file and line,
+/// or set and point; BudgetExceeded.
 class PointSource {
  public:
   virtual ~PointSource() = default;
 
-  /// Replaces `set` by the next one; returns false after the last.
+  /// Replaces `set` by the next one; returns false after the last one.
   virtual bool next(PointSet& set) = 0;
   virtual const std::vector<std::string>& features() const = 0;  ///< Names of the F features.
-  /// Number of sets; 0 if it is not known before the end.
+  /// Number of sets; 0 if it is not known in advance.
   virtual int64_t sets() const { return 0; }
 
   /// Opens an array [sets, points, numbers] (.npy, f32) whose first two or three numbers are coordinates, as
-  /// `dimensions` says; or a text with a header: the columns graph, x, y and, optionally, z and label; others
-  /// are features. Errors: those above, and UsageError for `dimensions`.
+  /// `dimensions` says; or a text with a header and the columns graph, x, y and, optionally, z and label. Its
+  /// other columns are features. Errors: those above, and UsageError for `dimensions`.
   static std::unique_ptr<PointSource> open(const std::filesystem::path& path, int64_t dimensions);
 };
 

@@ -104,7 +104,8 @@ PointsResult ingest_points(const PointsOptions& options,
     progress(result.graphs + 1, source->sets());
   }
   if (result.graphs == 0)
-    throw InputError(fmt::format("{}: holds no point sets, expected one at least", options.source.string()));
+    throw InputError(
+        fmt::format("{}: contains no point sets, expected at least one", options.source.string()));
   if (labels) labels->require_end(result.graphs);
   if (targets) targets->require_end(result.graphs);
   tables.splits = {

@@ -76,8 +76,7 @@ void SetAnswers::next_numbers(Vector<float, Tag::ingest>& row) {
         array_.values<float>().subspan(static_cast<size_t>(set * width_), static_cast<size_t>(width_));
     if (std::ranges::any_of(values, [](float value) { return std::isinf(value); }))
       throw InputError(
-          fmt::format("{}: row {}: holds an infinite number, expected one that is finite, or NaN where "
-                      "it is unknown",
+          fmt::format("{}: row {}: holds an infinite number, expected a finite one, or NaN if it is unknown",
                       path_, set));
     row.insert(row.end(), values.begin(), values.end());
     return;
@@ -88,7 +87,7 @@ void SetAnswers::next_numbers(Vector<float, Tag::ingest>& row) {
     const std::string_view field = take_comma_field(rest);
     row.push_back(field == "nan" || field == "NaN"
                       ? std::numeric_limits<float>::quiet_NaN()
-                      : lines_->real(field, "a target, or nan where it is unknown"));
+                      : lines_->real(field, "a target, or nan if it is unknown"));
   }
   if (static_cast<int64_t>(row.size()) != width_)
     lines_->refuse(*line_, fmt::format("{} numbers, as in the first line", width_));
@@ -97,7 +96,7 @@ void SetAnswers::next_numbers(Vector<float, Tag::ingest>& row) {
 
 void SetAnswers::require_end(int64_t sets) {
   if (lines_ != nullptr ? line_.has_value() : array_.shape().rows() != sets)
-    throw InputError(fmt::format("{}: goes on after {} sets, which are all that there are", path_, sets));
+    throw InputError(fmt::format("{}: continues after {} sets, but there are no more sets", path_, sets));
 }
 
 }  // namespace plimsoll

@@ -14,21 +14,21 @@ namespace plimsoll {
 
 inline constexpr int64_t kMaxSetClasses = 65536;
 
-/// Labels or targets of point sets, in their order: an array (.npy), or a text with a line per set and commas
-/// between numbers. Not thread-safe. Errors of all functions: InputError with file and line or row.
+/// Labels or targets of point sets, in their order: an array (.npy), or a text with one line per set and
+/// commas between numbers. Not thread-safe. Errors of all functions: InputError with file and line or row.
 class SetAnswers {
  public:
-  /// Opens classes, -1 for none: whole numbers [sets].
+  /// Opens classes: whole numbers [sets], -1 for no class.
   static SetAnswers classes(const std::filesystem::path& path) { return SetAnswers(path, true); }
-  /// Opens targets, f32 [sets] or [sets, width], NaN if unknown (nan in a text).
+  /// Opens targets: f32 [sets] or [sets, width], NaN if unknown (nan in a text).
   static SetAnswers numbers(const std::filesystem::path& path) { return SetAnswers(path, false); }
 
   int64_t width() const { return width_; }
-  /// Return the class of the next set, or write its numbers to `row`. Errors: those above, also after the
-  /// last set.
+  /// next_class() returns the class of the next set; the other one writes its numbers to `row`. Errors: those
+  /// above, also after the last set.
   int64_t next_class();
   void next_numbers(Vector<float, Tag::ingest>& row);
-  /// Must be called after all sets were read. Errors: InputError if there are more rows than sets.
+  /// Must be called after all sets have been read. Errors: InputError if there are more rows than sets.
   void require_end(int64_t sets);
 
  private:

@@ -36,7 +36,7 @@ void check(const SwcOptions& options) {
     throw UsageError("--node-features is empty, expected one of radius, children, depth, type");
   for (const std::string& feature : options.features)
     if (std::ranges::count(options.features, feature) > 1)
-      throw UsageError(fmt::format("--node-features: '{}' is there twice", feature));
+      throw UsageError(fmt::format("--node-features: '{}' occurs twice", feature));
 }
 
 std::vector<SwcFeature> features_of(const SwcOptions& options) {
@@ -133,10 +133,11 @@ void check_labels(const SwcLabels& labels, const SwcOptions& options, SwcResult&
                   const std::function<void(const std::string&)>& note) {
   const std::vector<SwcLabels::Unused> unused = labels.unused();
   if (unused.empty()) return;
-  const std::string text = fmt::format(
-      "{}:{}: found '{}', expected a file of the sources{}", options.labels.string(), unused[0].line,
-      unused[0].file, unused.size() > 1 ? fmt::format("; {} more lines are alike", unused.size() - 1) : "");
-  if (!options.skip_errors) throw InputError(text + "; take the lines out, or give --on-error skip");
+  const std::string text =
+      fmt::format("{}:{}: found '{}', expected a file of the sources{}", options.labels.string(),
+                  unused[0].line, unused[0].file,
+                  unused.size() > 1 ? fmt::format("; {} more lines are like this", unused.size() - 1) : "");
+  if (!options.skip_errors) throw InputError(text + "; remove the lines, or give --on-error skip");
   result.skipped_labels = static_cast<int64_t>(unused.size());
   note(text);
 }

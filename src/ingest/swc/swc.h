@@ -15,9 +15,9 @@ struct SwcOptions {
   std::vector<std::filesystem::path> sources = {};
   std::filesystem::path out = {};
   std::filesystem::path labels = {};  ///< A table of files and their labels; empty: no classes.
-  /// Node features; depth is another one.
+  /// Node features. `depth` can be added.
   std::vector<std::string> features = {"radius", "children", "type"};
-  /// Distance between points, um; 0 keeps the original points.
+  /// Distance between points in um; 0: the original points are kept.
   double step = 0;
   SwcTreeOptions tree = {};
   bool skip_errors = false;  ///< Count and skip invalid files, and labels without a file.
@@ -25,7 +25,7 @@ struct SwcOptions {
 };
 
 struct SwcResult {
-  bool already_there = false;  ///< The output already held this source, so nothing was done.
+  bool already_there = false;  ///< Whether the output already held this source, so that nothing was done.
   int64_t files = 0;           ///< Number of files that became graphs.
   int64_t graphs = 0;
   int64_t points = 0;  ///< Points in these files.

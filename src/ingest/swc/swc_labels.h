@@ -14,18 +14,18 @@ namespace plimsoll {
 /// by tabs, commas or blanks. Classes are numbered in the byte order of their labels. Not thread-safe.
 class SwcLabels {
  public:
-  /// Errors: InputError with file and line (a missing column, a duplicate file, a missing field),
-  /// BudgetExceeded.
+  /// Reads the table. Errors: InputError with file and line (a missing column, a duplicate file, a missing
+  /// field), BudgetExceeded.
   explicit SwcLabels(const std::filesystem::path& path);
 
-  /// Returns the class of a file and marks it as used; -1 if the table does not have it.
+  /// Returns the class of a file and marks the file as used; -1 if the table does not contain it.
   int64_t find(const std::string& file);
   const std::vector<std::string>& classes() const { return classes_; }
   struct Unused {
     int64_t line;
     std::string file;
   };
-  /// Returns the lines whose files were not passed to find(), in order.
+  /// Returns, in order, the lines whose files were never passed to find().
   std::vector<Unused> unused() const;
 
  private:

@@ -15,7 +15,7 @@ struct SwcRows {
     int64_t parent;  ///< Negative for a root.
     float x, y, z, radius;
     int32_t type;
-    int32_t line;  ///< Line of the file, from 1.
+    int32_t line;  ///< Line number in the file, from 1.
   };
   Vector<Point, Tag::ingest> points;
 };

@@ -12,18 +12,19 @@
 
 namespace plimsoll {
 
-/// Sequence of whole SWC files. Not thread-safe. Errors of all functions: InputError that names the file
+/// A sequence of whole SWC files. Not thread-safe. Errors of all functions: InputError that names the file
 /// (missing, damaged, above 1 GiB), BudgetExceeded.
 class SwcSource {
  public:
   virtual ~SwcSource() = default;
 
-  /// Reads the name of the next file, relative to its source, and its text; returns false after the last.
+  /// Reads the next file: its name, relative to its source, and its text. Returns false after the last one.
   virtual bool next(std::string& name, Vector<char, Tag::ingest>& text) = 0;
 
-  /// Opens folders, recursively in the order of paths, each folder once even if links lead to it; archives,
-  /// .tar, .tar.zst, .tar.gz or .zip, in their order; and files of any name. In folders and archives only
-  /// *.swc is read, in folders also with .zst or .gz, and hidden files are skipped.
+  /// Opens folders, archives and files. Folders are read recursively in the order of paths, each once even if
+  /// several links lead to it. Archives, .tar, .tar.zst, .tar.gz or .zip, are read in their order. Files may
+  /// have any name. In folders and archives only *.swc files are read, in folders also with .zst or .gz, and
+  /// hidden files are skipped.
   static std::unique_ptr<SwcSource> open(const std::vector<std::filesystem::path>& sources);
 
   /// Returns the files that are read, for provenance; the list is charged to `charge`. Errors: InputError for

@@ -16,7 +16,7 @@ constexpr int32_t kNone = -1;
 
 using Numbers = Vector<int32_t, Tag::ingest>;
 
-/// A file's points by ascending id; a point is identified by its index in that order.
+/// A file's points by ascending id. A point is identified by its index in that order.
 class SwcForest {
  public:
   SwcForest(const SwcRows& rows, const std::string& name)
@@ -26,7 +26,7 @@ class SwcForest {
     if (!std::ranges::is_sorted(order_, {}, id_of)) std::ranges::stable_sort(order_, {}, id_of);
     for (size_t p = 1; p < order_.size(); ++p)
       if (point(p).id == point(p - 1).id)
-        refuse(point(p), fmt::format("an id of its own: line {} has it already", point(p - 1).line));
+        refuse(point(p), fmt::format("a unique id: line {} already has it", point(p - 1).line));
     find_parents();
     find_children();
     find_trees();
@@ -110,7 +110,7 @@ class SwcForest {
       const SwcRows::Point& row = point(p);
       parent_[p] = kNone;
       if (row.parent < 0) continue;
-      // Ids without gaps are point indices plus the first id.
+      // If ids have no gaps, they are point indices plus the first id.
       const int64_t guess = row.parent - first;
       if (guess >= 0 && guess < static_cast<int64_t>(points()) &&
           point(static_cast<size_t>(guess)).id == row.parent) {
@@ -243,7 +243,7 @@ SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTre
     new_roots.push_back(soma);
     ++changes.rerooted;
   }
-  forest.reroot(new_roots);  // All at once, as each call takes time linear in the file size.
+  forest.reroot(new_roots);  // All at once, because each call takes time linear in the file size.
   SwcTree tree;
   for (const int32_t root : kept) forest.append(root, tree, changes);
   return tree;
@@ -262,8 +262,8 @@ SwcTree resample(const SwcTree& tree, double step) {
   }
 
   SwcTree made;
-  Numbers number(nodes.size(), kNone);  // Index in `made` of the nodes that remain.
-  Numbers chain;                        // From one node that remains to the next.
+  Numbers number(nodes.size(), kNone);  // Index in `made` of the nodes that are kept.
+  Numbers chain;                        // From one node that is kept to the next.
   Vector<double, Tag::ingest> along;    // Distance of each from the first.
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (!stays[n]) continue;

@@ -68,14 +68,14 @@ bool TarReader::next() {
     at_ += static_cast<int64_t>(got);
     const std::string_view header(block.data(), block.size());
     const auto refuse = [&](const char* found) {
-      throw InputError(
-          fmt::format("{}: byte {}: found {}, expected a tar archive; is it cut off?", path_, begin, found));
+      throw InputError(fmt::format("{}: byte {}: found {}, expected a tar archive; is it truncated?", path_,
+                                   begin, found));
     };
     if (got != block.size()) refuse("the end of the file");
     if (std::ranges::all_of(header, [](char c) { return c == '\0'; })) return false;
-    if (octal(header.substr(148, 8)) != checksum(header)) refuse("a header whose checksum is another");
+    if (octal(header.substr(148, 8)) != checksum(header)) refuse("a header with a wrong checksum");
     const std::optional<int64_t> size = octal(header.substr(124, 12));
-    if (!size) refuse("a size that is no octal number");
+    if (!size) refuse("a size that is not an octal number");
     const char type = header[156];
     padding_ = (kBlock - *size % kBlock) % kBlock;
     left_ = *size;

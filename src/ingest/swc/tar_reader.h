@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// The regular files of a tar archive in its order: ustar, with the long names of GNU and pax. Nothing is
-/// unpacked to disk, so names are only compared. Not thread-safe. Errors of all functions: InputError
+/// Reads the regular files of a tar archive in its order: ustar, with the long names of GNU and pax. Nothing
+/// is unpacked to disk, so names are only compared. Not thread-safe. Errors of all functions: InputError
 /// (archive and byte; damaged or truncated), BudgetExceeded.
 class TarReader {
  public:
@@ -35,7 +35,7 @@ class TarReader {
   std::string name_;
   int64_t bytes_ = 0;
   int64_t left_ = 0;     // Remaining bytes of the current file.
-  int64_t padding_ = 0;  // Bytes of padding after it.
+  int64_t padding_ = 0;  // Bytes of padding after the current file.
   int64_t at_ = 0;       // Position in the archive.
 };
 

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Appends values one at a time to a column, a few thousand per call of the writer. Not thread-safe. Call
-/// flush() at the end. Errors: Failure (disk).
+/// Appends values one at a time to a column. It passes a few thousand values per call to the writer. Not
+/// thread-safe. Call flush() at the end. Errors: Failure (disk).
 template <typename T>
 class Appender {
  public:

@@ -24,7 +24,7 @@ InputError ArrowBuffers::broken(const std::string& what) const {
 
 void ArrowBuffers::require_rows(int64_t first, int64_t rows) const {
   if (first < 0 || rows < 0 || first + rows > array_.length)
-    throw broken(fmt::format("{} rows, fewer than its table", array_.length));
+    throw broken(fmt::format("{} rows, fewer than its table has", array_.length));
 }
 
 const std::byte* ArrowBuffers::data(int64_t buffer, const char* what) const {

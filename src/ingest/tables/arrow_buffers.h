@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "base/error.h"
@@ -10,23 +11,31 @@
 
 namespace plimsoll {
 
+/// Returns the value at an address of any alignment.
+template <typename T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
 /// Returns bit `at` of a bitmap, lowest bit first.
 inline bool bit_at(const std::byte* bits, int64_t at) {
   return (static_cast<unsigned>(bits[at / 8]) >> (at % 8) & 1U) != 0;
 }
 
-/// The buffers and children of an Arrow array, checked before use. The interface carries no sizes of buffers,
-/// so a length beyond a buffer cannot be seen.
+/// The buffers and children of an Arrow array, checked before use. The interface does not contain the sizes
+/// of buffers, so a length beyond a buffer cannot be detected.
 class ArrowBuffers {
  public:
-  /// Errors: InputError (released, negative lengths).
+  /// Checks the array. Errors: InputError (released, negative lengths).
   ArrowBuffers(const ArrowArray& array, std::string where);
 
   const std::string& where() const { return where_; }
   InputError broken(const std::string& what) const;
-  /// Errors: InputError unless the array has these rows.
+  /// Throws InputError unless the array has these rows.
   void require_rows(int64_t first, int64_t rows) const;
-  /// Returns a buffer. Errors: InputError if there is none, unless the array is empty.
+  /// Returns a buffer. Errors: InputError if it does not exist, unless the array is empty.
   const std::byte* data(int64_t buffer, const char* what) const;
   const ArrowArray& child(int64_t index) const;
   /// Sets valid[i] for `rows` values from element `begin` on.

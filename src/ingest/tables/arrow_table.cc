@@ -61,7 +61,7 @@ void ArrowTable::read_schema() {
     if (child == nullptr) throw InputError(fmt::format("table '{}': column {} has no schema", name_, i));
     const std::string column = child->name == nullptr ? "" : child->name;
     if (!names.insert(column).second)
-      throw InputError(fmt::format("table '{}': two columns are called '{}'; rename one", name_, column));
+      throw InputError(fmt::format("table '{}': two columns are named '{}'; rename one", name_, column));
     columns_.push_back({column, {}});
     columns_.back().type = parse_arrow_type(*child, where(columns_.size() - 1));
   }

@@ -17,7 +17,8 @@ class ArrowTable {
     ArrowType type;
   };
 
-  /// Takes over the stream. `name` is for messages. Errors: InputError (no table; two columns of one name).
+  /// Takes ownership of the stream. `name` is for messages. Errors: InputError (not a table; two columns with
+  /// the same name).
   ArrowTable(std::string name, ArrowArrayStream& stream);
   ~ArrowTable();
   ArrowTable(const ArrowTable&) = delete;
@@ -28,9 +29,9 @@ class ArrowTable {
   const std::vector<Column>& columns() const { return columns_; }
   /// Returns the index of a column, or -1.
   int64_t find(const std::string& column) const;
-  /// Moves to the next batch; false at the end. Errors: InputError, BudgetExceeded.
+  /// Advances to the next batch; returns false at the end. Errors: InputError, BudgetExceeded.
   bool next();
-  /// Number of rows of the batch.
+  /// Number of rows in the batch.
   int64_t rows() const { return batch_.length; }
   /// Copies rows of one column of the batch. Errors: InputError.
   void read(size_t column, int64_t first, int64_t rows, Values& values) const;

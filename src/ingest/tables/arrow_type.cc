@@ -12,6 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMaxWidth = 1 << 20;  // Maximum elements of a vector, and bytes of a binary value.
+constexpr int64_t kMaxScale = 1000;     // Digits after the point of a decimal; Arrow's own have up to 76.
 
 int64_t number_at(std::string_view text, const std::string& where) {
   int64_t number = -1;
@@ -51,10 +52,13 @@ void set_decimal(ArrowType& type, std::string_view format, const std::string& wh
   const std::string_view scale =
       format.substr(comma + 1, next == std::string_view::npos ? next : next - comma - 1);
   const int64_t bits = next == std::string_view::npos ? 128 : number_at(format.substr(next + 1), where);
-  if (scale.starts_with('-') || bits > 128) return;
+  if (bits != 32 && bits != 64 && bits != 128 && bits != 256) return;
+  const bool is_negative = scale.starts_with('-');
+  const int64_t digits = number_at(scale.substr(is_negative ? 1 : 0), where);
+  if (digits > kMaxScale) return;
   type.kind = ValueKind::real;
   type.width = bits / 8;
-  type.scale = static_cast<int>(number_at(scale, where));
+  type.scale = static_cast<int>(is_negative ? -digits : digits);
 }
 
 void set_plain(ArrowType& type, std::string_view format, const std::string& where) {

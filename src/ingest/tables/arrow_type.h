@@ -8,17 +8,17 @@
 
 namespace plimsoll {
 
-/// What the values of a column become in memory.
+/// The form that the values of a column have in memory.
 enum class ValueKind : uint8_t {
   nothing,  ///< A column of type null.
   boolean,
   integer,
   real,
-  text,    ///< Bytes of any length; texts are among them.
+  text,    ///< Texts, or bytes of any length.
   time,    ///< A count of `unit` since 1970-01-01, as Arrow stores it.
   vector,  ///< A fixed number of reals.
   list,    ///< Any number of texts or integers.
-  other,   ///< A type that no meaning is known for, such as a struct.
+  other,   ///< A type that is not understood, such as a struct.
 };
 
 /// The type of an Arrow column, from the format string of its schema.
@@ -28,7 +28,7 @@ struct ArrowType {
   ValueKind kind = ValueKind::other;
   Layout layout = Layout::plain;
   char storage = 0;     ///< First character of the format of the values, such as 'l' for int64.
-  int index_bytes = 0;  ///< Bytes of a dictionary's index or of a run's end.
+  int index_bytes = 0;  ///< Bytes of an index into a dictionary, or of the end of a run.
   bool index_signed = true;
   int64_t width = 0;     ///< Elements of a vector, or bytes of a binary or decimal value.
   int scale = 0;         ///< Decimal digits after the point.
@@ -37,7 +37,7 @@ struct ArrowType {
   char element = 0;                  ///< Storage of the elements of a vector.
   std::vector<ArrowType> item = {};  ///< The type of the items of a list.
   std::string unit = {};             ///< Unit of a time: D, ms (of dates), s, us or ns.
-  std::string format = {};           ///< As the schema has it, for messages.
+  std::string format = {};           ///< The format string in the schema, for messages.
 };
 
 /// Parses the type of a column. A type that is not understood is ValueKind::other. Errors: InputError for a

@@ -3,25 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/error.h"
 #include "ingest/tables/arrow_buffers.h"
+#include "ingest/tables/decimals.h"
 
 namespace plimsoll {
 namespace {
-
-__extension__ typedef __int128 Wide;  // Decimals of 128 bits. NOLINT(modernize-use-using)
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 float half(uint16_t bits) {
   const int exponent = bits >> 10 & 31;
@@ -71,30 +61,6 @@ void each_number(char storage, const std::byte* data, int64_t begin, int64_t row
   }
 }
 
-// Returns the double nearest to a decimal number. Up to 2^53 both numbers are exact and one division rounds
-// once.
-double decimal(Wide value, int scale) {
-  constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr Wide kExact = Wide{1} << 53;
-  if (scale <= 22 && value > -kExact && value < kExact) return static_cast<double>(value) / kTens[scale];
-  const std::string text = fmt::format("{}e-{}", value, scale);
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-void decode_decimals(const ArrowType& type, const std::byte* data, int64_t begin, int64_t rows,
-                     Values& values) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const std::byte* const at = data + (begin + i) * type.width;
-    const Wide value = type.width == 4   ? load<int32_t>(at)
-                       : type.width == 8 ? load<int64_t>(at)
-                                         : load<Wide>(at);
-    values.reals[static_cast<size_t>(i)] = decimal(value, type.scale);
-  }
-}
-
 void decode_integers(const ArrowType& type, const std::byte* data, int64_t begin, int64_t rows,
                      const std::string& where, Values& values) {
   each_number(type.storage, data, begin, rows, [&](int64_t i, auto value) {
@@ -107,8 +73,8 @@ void decode_integers(const ArrowType& type, const std::byte* data, int64_t begin
   });
 }
 
-// A view has 16 bytes: the length, and the text itself if it is up to 12 bytes, else its buffer and offset
-// there.
+// A view has 16 bytes: the length, followed by the text itself if it has up to 12 bytes, otherwise by the
+// text's buffer and its offset there.
 std::string_view view_at(const ArrowBuffers& buffers, const std::byte* views, int64_t at) {
   const std::byte* const view = views + at * 16;
   const auto length = load<int32_t>(view);
@@ -163,7 +129,7 @@ void decode_vectors(const ArrowType& type, const ArrowBuffers& buffers, int64_t 
     if (valid[i] == 0) values.reals[i] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// Reads the items of all lists at once, and drops those of lists that are missing, which may have some.
+// Reads the items of all lists at once, and drops those of missing lists, which may have some.
 void decode_lists(const ArrowType& type, const ArrowBuffers& buffers, int64_t begin, int64_t rows,
                   Values& values) {
   values.lengths.assign(values.rows, 0);
@@ -196,6 +162,12 @@ void set_missing_nan(Values& values) {
     if (std::isnan(values.reals[row])) values.valid[row] = 0;
 }
 
+// NumPy's and pandas' missing time, which Arrow's own writers store as a null.
+void set_missing_time(Values& values) {
+  for (size_t row = 0; row < values.rows; ++row)
+    if (values.integers[row] == std::numeric_limits<int64_t>::min()) values.valid[row] = 0;
+}
+
 void decode_plain(const ArrowType& type, const ArrowArray& array, int64_t first, int64_t rows,
                   const std::string& where, Values& values) {
   const ArrowBuffers buffers(array, where);
@@ -215,11 +187,12 @@ void decode_plain(const ArrowType& type, const ArrowArray& array, int64_t first,
     case ValueKind::time:
       values.integers.resize(values.rows);
       decode_integers(type, buffers.data(1, "its values"), begin, rows, where, values);
+      if (type.kind == ValueKind::time) set_missing_time(values);
       break;
     case ValueKind::real:
       values.reals.resize(values.rows);
       if (type.storage == 'd')
-        decode_decimals(type, buffers.data(1, "its values"), begin, rows, values);
+        decode_decimals(buffers.data(1, "its values") + begin * type.width, type, values);
       else
         each_number(type.storage, buffers.data(1, "its values"), begin, rows, [&](int64_t i, auto value) {
           values.reals[static_cast<size_t>(i)] = static_cast<double>(value);
@@ -280,8 +253,8 @@ void decode_dictionary(const ArrowType& type, const ArrowArray& array, int64_t f
   const ArrowBuffers buffers(array, where);
   buffers.require_rows(first, rows);
   if (array.dictionary == nullptr) throw buffers.broken("no dictionary");
-  // A large dictionary is read where the rows point, as decoding all of it for a few rows would take far
-  // longer.
+  // In a large dictionary, only the entries that rows refer to are read, because decoding all of it for a few
+  // rows would take far longer.
   const bool whole = array.dictionary->length <= 4 * rows;
   Values known;
   decode_plain(type, *array.dictionary, 0, whole ? array.dictionary->length : 0, where, known);
@@ -337,7 +310,7 @@ void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first,
   values.integers.clear();
   values.reals.clear();
   values.texts.clear();
-  if (type.kind != ValueKind::list) {  // The values may be those of a list column before.
+  if (type.kind != ValueKind::list) {  // Otherwise the values may be those of an earlier list column.
     values.items.clear();
     values.lengths.clear();
   }

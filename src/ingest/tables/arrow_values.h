@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// Copies rows `first` .. `first + rows - 1` of an Arrow array, which is at `offset` of its buffers, into
+/// Copies rows `first` .. `first + rows - 1` of an Arrow array, which starts at `offset` in its buffers, into
 /// `values`. A dictionary and runs are resolved, decimals become doubles, and NaN is a missing value. Errors:
-/// InputError for an array that breaks the C interface in a way that can be seen (missing buffers or
-/// children, offsets that fall, an index beyond its dictionary); `where` names the column.
+/// InputError for an array that visibly violates the C interface (missing buffers or children, descending
+/// offsets, an index beyond its dictionary); `where` names the column.
 void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first, int64_t rows,
                   const std::string& where, Values& values);
 

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kFewTexts = 256;  // Up to this many are categories however seldom they occur.
+constexpr int64_t kFewTexts = 256;  // Up to this many texts are categories however rarely they occur.
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void CodeColumn::finish(Json& entry) {
     entry = {{"name", files_.name()}, {"reason", reason_}};
     return;
   }
-  // Codes are renumbered by the order of the texts.
+  // Codes are renumbered in the order of the texts.
   const Vector<int32_t, Tag::ingest> order = vocabulary_.sorted();
   Vector<int32_t, Tag::ingest> code(order.size());
   for (size_t at = 0; at < order.size(); ++at)

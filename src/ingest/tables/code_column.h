@@ -10,19 +10,19 @@
 
 namespace plimsoll {
 
-/// The codes of the texts of a column, and their vocabulary. Dropped, unless it is forced, if there are more
-/// texts than TextVocabulary allows, or hardly any that occurs twice. Not thread-safe. Errors of all members:
-/// Failure (disk), BudgetExceeded.
+/// The codes of the texts of a column, and their vocabulary. Unless `is_forced` is set, the column is dropped
+/// if there are more texts than TextVocabulary allows, or if hardly any text occurs twice. Not thread-safe.
+/// Errors of all members: Failure (disk), BudgetExceeded.
 class CodeColumn {
  public:
   CodeColumn(const ColumnFiles& files, bool is_forced);
 
-  /// Whether its file was removed, so that nothing more is added.
+  /// Whether its file was removed, so that nothing is added any more.
   bool is_dropped() const { return writer_ == nullptr; }
   /// Appends the code of each value, -1 for a missing one.
   void add(const Values& values);
-  /// Completes the files, or drops them, and adds to `entry` what the manifest says about them: the
-  /// vocabulary, or the reason.
+  /// Completes the files, or drops them, and adds the vocabulary or the reason to `entry`, the column's entry
+  /// in the manifest.
   void finish(Json& entry);
 
  private:

@@ -2,34 +2,42 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "store/data_set.h"
 #include "store/typed_graph.h"
 
 namespace plimsoll {
 
-/// The files of one column of a node type: its values, and which of them are missing, once one is. Not
-/// thread-safe.
+/// The files of one column of a node type, or of the targets of a task: its values, and which of them are
+/// missing, once one is. Not thread-safe.
 class ColumnFiles {
  public:
-  ColumnFiles(DataSetWriter& set, std::string node_type, std::string name)
-      : set_(set), node_type_(std::move(node_type)), name_(std::move(name)) {}
+  /// `owner` are the first parts of their names, such as {"users"}.
+  ColumnFiles(DataSetWriter& set, std::vector<std::string> owner, std::string name)
+      : set_(set), owner_(std::move(owner)), name_(std::move(name)) {}
 
   DataSetWriter& set() const { return set_; }
   const std::string& name() const { return name_; }
   /// Returns the name of a column of the data set, such as "users.values.age".
-  std::string file(const char* role) const { return typed_column({node_type_, role, name_}); }
+  std::string file(const char* role) const {
+    std::vector<std::string_view> parts(owner_.begin(), owner_.end());
+    parts.insert(parts.end(), {role, name_});
+    return typed_column(parts);
+  }
   int64_t rows() const { return rows_; }
   int64_t missing() const { return missing_; }
 
   void add_validity(std::span<const uint8_t> valid);
-  /// Completes the mask, and returns the start of the column's entry in the manifest.
+  /// Completes the mask, and returns the beginning of the column's entry in the manifest.
   Json finish(const char* meaning);
 
  private:
   DataSetWriter& set_;
-  std::string node_type_, name_;
+  std::vector<std::string> owner_;
+  std::string name_;
   NpyWriter* valid_ = nullptr;
   int64_t rows_ = 0;
   int64_t missing_ = 0;

@@ -38,7 +38,7 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
     case ValueKind::vector:
       return make_real_sink(std::move(files), "vector", {type.width});
     case ValueKind::text:
-      if (!type.is_utf8) return left_out("bytes that are no text");
+      if (!type.is_utf8) return left_out("bytes that are not text");
       return make_category_sink(std::move(files), false);
     case ValueKind::list:
       return make_multi_category_sink(std::move(files), false);
@@ -52,12 +52,10 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
 
 }  // namespace
 
-std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::string& node_type,
-                                             const std::string& name, const ArrowType& type,
-                                             const std::string& meaning) {
-  ColumnFiles files(set, node_type, name);
+std::unique_ptr<ColumnSink> make_column_sink(ColumnFiles files, const ArrowType& type,
+                                             const std::string& meaning, const std::string& where) {
   const bool is_whole = type.kind == ValueKind::integer || type.kind == ValueKind::boolean;
-  if (meaning == "skip") return std::make_unique<LeftOut>(name, "the user says so");
+  if (meaning == "skip") return std::make_unique<LeftOut>(files.name(), "the user says so");
   if (meaning == "category" && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
     return make_category_sink(std::move(files), true);
   if (meaning == "category" && type.kind == ValueKind::list)
@@ -69,8 +67,8 @@ std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::stri
       return make_integer_sink(std::move(files), "time", unit);
   const bool is_inferred = meaning.empty() || (meaning == "number" && type.kind == ValueKind::real);
   if (!is_inferred)
-    throw UsageError(fmt::format("table '{}', column '{}': its Arrow format '{}' cannot have the meaning {}",
-                                 node_type, name, type.format, meaning));
+    throw UsageError(
+        fmt::format("{}: its Arrow format '{}' cannot have the meaning {}", where, type.format, meaning));
   return make_inferred(std::move(files), type);
 }
 

@@ -5,12 +5,12 @@
 
 #include "base/json.h"
 #include "ingest/tables/arrow_type.h"
+#include "ingest/tables/column_files.h"
 #include "ingest/tables/values.h"
-#include "store/data_set.h"
 
 namespace plimsoll {
 
-/// Writes one column of a node type while its table is read, and finds out what is said about it in the
+/// Writes one column of a node type while its table is read, and collects the facts for its entry in the
 /// manifest. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded, InputError.
 class ColumnSink {
  public:
@@ -23,10 +23,10 @@ class ColumnSink {
   virtual Json finish() = 0;
 };
 
-/// Returns the writer of a column of `node_type`. `meaning` replaces the inferred one unless it is empty:
-/// number, category or time:UNIT. Errors: UsageError for a meaning that the values cannot have.
-std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::string& node_type,
-                                             const std::string& name, const ArrowType& type,
-                                             const std::string& meaning);
+/// Returns the writer of a column. `meaning` replaces the inferred one unless it is empty: number, category,
+/// time:UNIT or skip. `where` names the column in messages. Errors: UsageError for a meaning that the values
+/// cannot have.
+std::unique_ptr<ColumnSink> make_column_sink(ColumnFiles files, const ArrowType& type,
+                                             const std::string& meaning, const std::string& where);
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kFirstSlots = 256;
 
-// Returns the slot of a value, or the empty one where it belongs.
+// Returns the slot of a value, or the empty slot where it belongs.
 uint64_t& slot_of(Vector<uint64_t, Tag::ingest>& slots, uint64_t value) {
   size_t at = static_cast<size_t>((value * 0x9E3779B97F4A7C15) >> 32) & (slots.size() - 1);
   while (slots[at] != 0 && slots[at] != value) at = (at + 1) & (slots.size() - 1);

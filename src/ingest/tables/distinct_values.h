@@ -7,19 +7,19 @@
 
 namespace plimsoll {
 
-/// Counts different 64-bit values, up to a limit that bounds its memory to 2 MiB. Not thread-safe.
+/// Counts distinct 64-bit values, up to a limit that bounds its memory to 2 MiB. Not thread-safe.
 class DistinctValues {
  public:
   static constexpr int64_t kMax = 65536;
 
   void add(uint64_t value);
-  /// Returns nullopt if there were more than kMax.
+  /// Returns the number of distinct values; nullopt if there were more than kMax.
   std::optional<int64_t> count() const;
 
  private:
   void grow();
 
-  Vector<uint64_t, Tag::ingest> slots_;  // 0 is an empty slot; the value 0 is has_zero_.
+  Vector<uint64_t, Tag::ingest> slots_;  // 0 marks an empty slot; has_zero_ stands for the value 0.
   int64_t count_ = 0;
   bool has_zero_ = false;
   bool too_many_ = false;

@@ -84,7 +84,7 @@ void EdgeType::find_targets() {
   by_key_.reset();
 }
 
-// Puts the sources of each target into the order of their times, where rows are in another order.
+// Sorts the sources of each target by their times, if rows are in another order.
 void EdgeType::sort_by_time(const DataSetWriter& set) {
   std::unique_ptr<ExternalSort> by_row = sort("by-row", 0);
   for (ExternalSort::Reader edge = by_target_->read(); edge.next();)

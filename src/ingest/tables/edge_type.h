@@ -12,33 +12,33 @@
 
 namespace plimsoll {
 
-/// What the edges of a node type need to know about it.
+/// Facts about a node type that its edges need.
 struct NodeTypeState {
   std::string name;
-  bool is_read = false;  ///< All its rows were read.
+  bool is_read = false;  ///< Whether all its rows have been read.
   int64_t nodes = 0;
   std::string time_column = {};  ///< Name of its column of times in the data set; empty without times.
-  bool times_rise = true;        ///< Its rows are in the order of time.
+  bool times_rise = true;        ///< Whether its rows are in the order of time.
   std::unique_ptr<KeyIndex> index = {};  ///< Null without a key.
 };
 
-/// The edges that one foreign key makes: from each row to the row of its key. Records wait, sorted on disk,
-/// until the rows of both tables are known. Not thread-safe. Errors: Failure (disk), BudgetExceeded,
-/// InputError.
+/// The edges that one foreign key makes: from each row to the row that its foreign key names. Records are
+/// kept sorted on disk until the rows of both tables are known. Not thread-safe. Errors: Failure (disk),
+/// BudgetExceeded, InputError.
 class EdgeType {
  public:
-  /// `number` is unique in the scratch. The states must outlive this.
+  /// `number` must be unique in the scratch folder. The states must outlive this object.
   EdgeType(const TableScratch& scratch, int number, const ForeignKey& key, const NodeTypeState& source,
            const NodeTypeState& target, const KeyColumns& columns);
 
   /// Adds the foreign key of row `row` of the source.
   void add(const KeyValue& key, int64_t row);
-  /// Whether both tables were read, so that write() may be called.
+  /// Whether both tables have been read, so that write() may be called.
   bool is_ready() const { return source_.is_read && target_.is_read; }
   bool is_written() const { return is_written_; }
   /// Writes the lists of the target's nodes, sorted by (time, source), and with `reverse` also those of the
-  /// reverse edge type. Appends the entries of the manifest to `entries`. Errors: InputError if the types of
-  /// the keys differ.
+  /// reverse edge type. Appends their entries in the manifest to `entries`. Errors: InputError if the types
+  /// of the keys differ.
   void write(DataSetWriter& set, bool reverse, Json& entries);
   int64_t edges() const { return edges_; }
   int64_t dangling() const { return dangling_; }
@@ -55,7 +55,7 @@ class EdgeType {
   std::string scratch_name_, name_, types_;
   const NodeTypeState& source_;
   const NodeTypeState& target_;
-  bool is_direct_;  // Targets are known when rows are read.
+  bool is_direct_;  // Whether targets are known when rows are read.
   bool is_number_;
   bool is_written_ = false;
   int64_t edges_ = 0, missing_ = 0, dangling_ = 0;

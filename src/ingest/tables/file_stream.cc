@@ -1,16 +1,14 @@
 #include "ingest/tables/file_stream.h"
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
+#include "ingest/tables/partition_columns.h"
 #include "io/arrow_files.h"
-#include "io/file_ending.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -40,15 +38,22 @@ std::string columns_of(ArrowArrayStream& stream) {
 
 class FileStream {
  public:
-  explicit FileStream(std::vector<fs::path> files) : files_(std::move(files)) { open(); }
+  explicit FileStream(TableFiles table) : files_(std::move(table.files)), partitions_({table.root, files_}) {
+    open();
+  }
   ~FileStream() { close(); }
   FileStream(const FileStream&) = delete;
   FileStream& operator=(const FileStream&) = delete;
 
-  int schema(ArrowSchema* out) { return stream_.get_schema(&stream_, out); }
+  int schema(ArrowSchema* out) {
+    const int code = stream_.get_schema(&stream_, out);
+    if (code == 0) partitions_.append_to(*out);
+    return code;
+  }
   int next(ArrowArray* out) {
     for (;;) {
       const int code = stream_.get_next(&stream_, out);
+      if (code == 0 && out->release != nullptr) partitions_.append_to(*out, at_);
       if (code != 0 || out->release != nullptr || at_ + 1 == files_.size()) return code;
       ++at_;
       open();
@@ -77,6 +82,7 @@ class FileStream {
   }
 
   std::vector<fs::path> files_;
+  PartitionColumns partitions_;
   size_t at_ = 0;
   ArrowArrayStream stream_{};
   std::string columns_, error_;
@@ -86,37 +92,18 @@ FileStream& files_of(ArrowArrayStream* stream) {
   return *static_cast<FileStream*>(stream->private_data);
 }
 
-bool is_table_file(const fs::path& path) {
-  const std::string ending = lower_ending(path);
-  return ending == ".parquet" || ending == ".arrow" || ending == ".feather";
-}
-
 }  // namespace
 
-std::vector<fs::path> find_table_files(const std::string& pattern) {
-  std::vector<fs::path> files;
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
-  if (fs::is_directory(pattern, unreadable)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(pattern, unreadable))
-      if (entry.is_regular_file(unreadable) && is_table_file(entry.path())) files.push_back(entry.path());
-  } else if (fs::exists(pattern, unreadable)) {
-    files.emplace_back(pattern);
-  } else {
-    glob_t found{};
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
-      for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-    ::globfree(&found);
-  }
-  if (files.empty())
-    throw InputError(
-        pattern + ": no such file, and no Parquet or Arrow files there; name a file, a pattern or a folder");
-  std::ranges::sort(files);
-  return files;
-}
-
-ArrowArrayStream stream_files(std::vector<fs::path> files) {
-  auto owned = std::make_unique<FileStream>(std::move(files));
+ArrowArrayStream stream_files(TableFiles table) {
   ArrowArrayStream stream{};
+  if (const auto csv = std::ranges::count_if(table.files, is_csv); csv > 0) {
+    if (csv != std::ssize(table.files))
+      throw InputError(fmt::format("{}: some of its files are CSV and some are not; name files of one form",
+                                   table.root.string()));
+    open_csv_files(table.files, kBatchRows, stream);
+    return stream;
+  }
+  auto owned = std::make_unique<FileStream>(std::move(table));
   stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) { return files_of(self).schema(out); };
   stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) { return files_of(self).next(out); };
   stream.get_last_error = [](ArrowArrayStream* self) { return files_of(self).error(); };

@@ -1,20 +1,14 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
+#include "ingest/tables/table_files.h"
 #include "io/arrow_stream.h"
 
 namespace plimsoll {
 
-/// Returns the files of one table: a file itself; the files that match a pattern such as "orders/*.parquet";
-/// or all Parquet and Arrow files directly in a folder. Sorted by name. Errors: InputError if there are none.
-std::vector<std::filesystem::path> find_table_files(const std::string& pattern);
-
-/// Returns the rows of files with the same columns as one stream, which opens one file at a time and which
-/// the caller releases. Its functions throw the errors of open_arrow_file(), and InputError for a file with
-/// other columns.
-ArrowArrayStream stream_files(std::vector<std::filesystem::path> files);
+/// Returns the rows of files with the same columns, and the columns of their partitions, as one stream, which
+/// opens one file at a time and which the caller releases. CSV files, which are read twice, have no
+/// partitions. Its functions throw the errors of open_arrow_file(), and InputError for a file with other
+/// columns.
+ArrowArrayStream stream_files(TableFiles table);
 
 }  // namespace plimsoll

@@ -28,8 +28,9 @@ std::string key_type(const ArrowTable& table, size_t column) {
     case ValueKind::other:
       break;
   }
-  throw InputError(fmt::format("{}: has the Arrow format '{}', expected integers or texts, as it is a key",
-                               table.where(column), type.format));
+  throw InputError(
+      fmt::format("{}: has the Arrow format '{}', expected integers or texts, because it is a key",
+                  table.where(column), type.format));
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ KeyColumns::KeyColumns(const ArrowTable& table, const std::vector<std::string>& 
   for (const std::string& column : columns) {
     const int64_t found = table.find(column);
     if (found < 0)
-      throw UsageError(fmt::format("{}: has no column '{}', which is to be a key", table.name(), column));
+      throw UsageError(fmt::format("{}: has no column '{}', which should be a key", table.name(), column));
     columns_.push_back(static_cast<size_t>(found));
     kinds_.push_back(table.columns()[columns_.back()].type.kind);
     if (!types_.empty()) types_ += ", ";
@@ -48,16 +49,16 @@ KeyColumns::KeyColumns(const ArrowTable& table, const std::vector<std::string>& 
   }
 }
 
-// Whole numbers with missing values often come as reals.
+// Whole numbers with missing values are often stored as reals.
 void KeyColumns::make_whole(const ArrowTable& table, size_t part) {
-  constexpr double kEnd = 9007199254740992.0;  // From 2^53 on reals do not hold every whole number.
+  constexpr double kEnd = 9007199254740992.0;  // From 2^53 on, doubles cannot represent every whole number.
   Values& values = values_[part];
   values.integers.assign(values.rows, 0);
   for (size_t row = 0; row < values.rows; ++row) {
     if (values.valid[row] == 0) continue;
     const double value = values.reals[row];
     if (std::trunc(value) != value || std::abs(value) >= kEnd)
-      throw InputError(fmt::format("{}: holds {}, expected whole numbers below 2^53, as it is a key",
+      throw InputError(fmt::format("{}: holds {}, expected whole numbers below 2^53, because it is a key",
                                    table.where(columns_[part]), value));
     values.integers[row] = static_cast<int64_t>(value);
   }

@@ -18,7 +18,7 @@ class KeyFiles {
            const std::vector<std::string>& columns);
 
   void add(const KeyColumns& keys);
-  /// Completes the files and returns the entry of the manifest, a list with each column of the key. A key
+  /// Completes the files and returns the entry in the manifest, a list with each column of the key. A key
   /// that is the number of its row has no file.
   Json finish(bool is_row_number);
 

@@ -15,31 +15,31 @@
 
 namespace plimsoll {
 
-/// Maps the keys of a table to its rows, in any memory: keys sorted on disk, or nothing at all while they
-/// count up by one from row to row, as databases number rows. Not thread-safe. Errors: Failure (disk),
-/// BudgetExceeded.
+/// Maps the keys of a table to its rows, however little memory there is. Keys are sorted on disk; while they
+/// increase by one from row to row, as is usual in databases, nothing is stored. Not thread-safe. Errors:
+/// Failure (disk), BudgetExceeded.
 class KeyIndex {
  public:
-  /// `name` is unique in the scratch; `where` names the table in messages.
+  /// `name` must be unique in the scratch folder; `where` names the table in messages.
   KeyIndex(const TableScratch& scratch, std::string name, std::string where, const KeyColumns& columns);
 
   /// Adds the key of the next row.
   void add(const KeyValue& key);
-  /// Ends adding. Errors: InputError for two rows of one key, with both.
+  /// Ends adding. Errors: InputError if two rows have the same key, with both rows.
   void seal();
 
   const std::string& types() const { return types_; }
   int64_t rows() const { return rows_; }
-  /// Whether each key is one more than that of the row before, so that there is no sort.
+  /// Whether each key is one more than that of the previous row, so that no sort is needed.
   bool is_consecutive() const { return sorted_ == nullptr; }
   /// Whether the key of each row is the number of the row.
   bool is_row_number() const { return is_consecutive() && (rows_ == 0 || KeyColumns::number(first_) == 0); }
-  /// Returns the row of a key if is_consecutive(), or -1.
+  /// Returns the row of a key, or -1. Call it only if is_consecutive().
   int64_t row_of(const KeyValue& key) const {
     const uint64_t row = key.sort - first_;
     return row < static_cast<uint64_t>(rows_) ? static_cast<int64_t>(row) : -1;
   }
-  /// Bytes of a record's payload: the row as u32, and the check of keys that are no numbers.
+  /// Returns the bytes of a record's payload: the row as u32, and the check of keys that are not numbers.
   static size_t payload_bytes(bool is_number) {
     return is_number ? sizeof(uint32_t) : sizeof(uint32_t) + sizeof(uint64_t);
   }
@@ -72,7 +72,7 @@ struct KeyRecord {
     check = 0;
     if (!is_number) std::memcpy(&check, payload + sizeof row, sizeof check);
   }
-  /// Returns the payload; that of a number ends before the check.
+  /// Returns the payload; for a numeric key it ends before the check.
   std::array<std::byte, sizeof(uint32_t) + sizeof(uint64_t)> payload() const {
     std::array<std::byte, sizeof row + sizeof check> bytes{};
     std::memcpy(bytes.data(), &row, sizeof row);
@@ -81,8 +81,8 @@ struct KeyRecord {
   }
 };
 
-/// Calls take(row, target) for each record of `foreign`, sorted by key, with the row of the index that has
-/// its key, or -1. Both must be of numbers, or both of hashes.
+/// Calls take(row, target) for each record of `foreign`, sorted by key. `target` is the row of the index that
+/// has its key, or -1. Both must have numeric keys, or both hashes.
 template <typename Take>
 void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& take) {
   const bool is_number = index.is_number();
@@ -90,7 +90,7 @@ void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& t
   std::optional<ExternalSort::Reader> keys;
   if (!index.is_consecutive()) keys.emplace(index.sorted().read());
   std::vector<KeyRecord>
-      group;  // Records of the index with the key at hand; more than one only if hashes meet.
+      group;  // Records of the index with the current key; more than one only if hashes collide.
   uint64_t group_key = 0;
   bool more = keys && keys->next();
   KeyRecord found;

@@ -5,28 +5,19 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/yaml.h"
 #include "ingest/tables/file_stream.h"
-#include "io/file.h"
+#include "ingest/tables/relbench_tasks.h"
+#include "ingest/tables/relbench_yaml.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns a text of the manifest, or "" for null or nothing.
-std::string text_at(const YAML::Node& node, const char* key, const std::string& where) {
-  const YAML::Node found = node[key];
-  if (!found || found.IsNull()) return "";
-  if (!found.IsScalar())
-    throw InputError(fmt::format("{}: {} is no text; expected the name of a column", where, key));
-  return found.Scalar();
-}
-
 // Returns the columns of a key, one or a list.
 std::vector<std::string> columns_at(const YAML::Node& node, const char* key, const std::string& where) {
   const YAML::Node found = node[key];
   if (!found || !found.IsSequence()) {
-    const std::string one = text_at(node, key, where);
+    const std::string one = yaml_text(node, key, where);
     return one.empty() ? std::vector<std::string>{} : std::vector<std::string>{one};
   }
   std::vector<std::string> columns;
@@ -37,20 +28,22 @@ std::vector<std::string> columns_at(const YAML::Node& node, const char* key, con
 TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::path& folder,
                      const std::string& path) {
   const std::string where = fmt::format("{}: table '{}'", path, name);
-  if (!node.IsMap()) throw InputError(where + ": is no map; expected pkey, time_col and fkeys");
+  if (!node.IsMap()) throw InputError(where + ": is not a map; expected pkey, time_col and fkeys");
   TableSpec table{.name = name, .open = {}};
   table.key = columns_at(node, "pkey", where);
-  table.time = text_at(node, "time_col", where);
+  table.time = yaml_text(node, "time_col", where);
   if (const YAML::Node keys = node["fkeys"]; keys && !keys.IsNull()) {
-    if (!keys.IsMap()) throw InputError(where + ": fkeys is no map; expected COLUMN: TABLE");
+    if (!keys.IsMap()) throw InputError(where + ": fkeys is not a map; expected COLUMN: TABLE");
     for (const auto& key : keys) table.foreign_keys.push_back({{key.first.Scalar()}, key.second.Scalar()});
   }
   const fs::path file = folder / "db" / (name + ".parquet");
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  std::error_code unreadable;  // A name that the system does not accept is not a file either.
   if (name.find('/') != std::string::npos || !fs::is_regular_file(file, unreadable))
     throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.string()));
   table.files = 1;
-  table.open = [file](ArrowArrayStream& stream) { stream = stream_files({file}); };
+  table.open = [file](ArrowArrayStream& stream) {
+    stream = stream_files({.root = file.parent_path(), .files = {file}});
+  };
   return table;
 }
 
@@ -62,19 +55,17 @@ void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
     throw InputError(
         folder.string() +
         ": has no manifest.yaml, so it is no data set of RelBench; name its tables with --table");
-  try {
-    const YAML::Node manifest = YAML::Load(read_text(path));
-    const YAML::Node tables = manifest.IsMap() ? manifest["tables"] : YAML::Node();
-    if (!tables || !tables.IsMap())
-      throw InputError(path.string() + ": has no tables; expected a map of them");
-    for (const auto& table : tables) {
-      options.tables.push_back(read_table(table.first.Scalar(), table.second, folder, path.string()));
-      options.files.push_back(folder / "db" / (options.tables.back().name + ".parquet"));
-    }
-  } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}; mend the manifest", path.string(), error.mark.line + 1,
-                                 error.mark.column + 1, error.msg));
+  const YAML::Node manifest = load_yaml_map(path);
+  const YAML::Node tables = manifest["tables"];
+  if (!tables || !tables.IsMap()) throw InputError(path.string() + ": has no tables; expected a map of them");
+  for (const auto& table : tables) {
+    options.tables.push_back(read_table(table.first.Scalar(), table.second, folder, path.string()));
+    options.files.push_back(folder / "db" / (options.tables.back().name + ".parquet"));
   }
+  for (const char* cut : {"val_timestamp", "test_timestamp"})
+    if (const std::string time = yaml_text(manifest, cut, path.string()); !time.empty())
+      options.words[cut] = time;
+  add_relbench_tasks(folder, options);
 }
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 /// Adds the tables of a data set in the folder format of RelBench v3 to `options`: manifest.yaml names
-/// tables, their keys and times, and db/TABLE.parquet holds each. Errors: InputError (no such folder, a
+/// tables, their keys and times, and db/TABLE.parquet holds each table. Errors: InputError (no such folder, a
 /// manifest that is not understood, a table without a file).
 void add_relbench_folder(const std::filesystem::path& folder, TablesOptions& options);
 

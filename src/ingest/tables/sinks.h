@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// Whole numbers; with a unit they are times.
+/// Returns the sink for whole numbers; with a unit they are times.
 std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, const char* meaning,
                                               const std::string& unit);
-/// Reals; `row` is {width} for vectors.
+/// Returns the sink for real numbers; `row` is {width} for vectors.
 std::unique_ptr<ColumnSink> make_real_sink(ColumnFiles files, const char* meaning,
                                            const std::vector<int64_t>& row);
-/// Categories, of texts or of whole numbers as texts. If `is_forced`, however many there are; else a column
-/// with more texts than TextVocabulary allows, or with hardly any that occurs twice, is left out.
+/// Returns the sink for categories: texts, or whole numbers as texts. Unless `is_forced`, a column with more
+/// texts than TextVocabulary allows, or in which hardly any text occurs twice, is left out.
 std::unique_ptr<ColumnSink> make_category_sink(ColumnFiles files, bool is_forced);
-/// Lists of categories, with the same rule.
+/// Returns the sink for lists of categories, with the same rule.
 std::unique_ptr<ColumnSink> make_multi_category_sink(ColumnFiles files, bool is_forced);
 
 }  // namespace plimsoll

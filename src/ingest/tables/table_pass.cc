@@ -22,7 +22,7 @@ ArrowArrayStream open_stream(const TableSpec& spec) {
   return stream;
 }
 
-// A table that takes over a stream as it is opened.
+// Makes a table that takes ownership of the stream as it is opened.
 ArrowTable open_table(const TableSpec& spec) {
   ArrowArrayStream stream = open_stream(spec);
   return ArrowTable(spec.name, stream);
@@ -53,7 +53,7 @@ void TablePass::open_time() {
   time_ = table_.find(spec_.time);
   if (time_ < 0)
     throw UsageError(
-        fmt::format("{}: has no column '{}', which is to be its time", table_.name(), spec_.time));
+        fmt::format("{}: has no column '{}', which should be its time", table_.name(), spec_.time));
   const auto column = static_cast<size_t>(time_);
   time_unit_ = time_unit_of(table_.columns()[column].type, spec_.time_unit, table_.where(column));
   state_.time_column = typed_column({spec_.name, "time"});
@@ -72,14 +72,16 @@ void TablePass::find_columns(const MakeEdges& make_edges) {
   if (!spec_.time.empty()) taken.insert(spec_.time);
   for (const auto& [name, meaning] : spec_.meanings)
     if (table_.find(name) < 0 || taken.contains(name))
-      throw UsageError(fmt::format("{}: '{}' gets the meaning {}, but is no column, or is a key or the time",
-                                   table_.name(), name, meaning));
+      throw UsageError(
+          fmt::format("{}: '{}' gets the meaning {}, but is not a column, or is a key or the time",
+                      table_.name(), name, meaning));
   for (size_t at = 0; at < table_.columns().size(); ++at) {
     const ArrowTable::Column& column = table_.columns()[at];
     if (taken.contains(column.name)) continue;
     const auto meaning = spec_.meanings.find(column.name);
-    sinks_.push_back({at, make_column_sink(set_, spec_.name, column.name, column.type,
-                                           meaning == spec_.meanings.end() ? "" : meaning->second)});
+    sinks_.push_back(
+        {at, make_column_sink(ColumnFiles(set_, {spec_.name}, column.name), column.type,
+                              meaning == spec_.meanings.end() ? "" : meaning->second, table_.where(at))});
   }
 }
 
@@ -114,7 +116,7 @@ void TablePass::read_chunk(int64_t first, int64_t rows) {
   state_.nodes += nodes;
 }
 
-// Writes the times of some rows. Returns which rows have one, or nothing if all have.
+// Writes the times of some rows. Returns which rows have one; empty if all have.
 std::span<const uint8_t> TablePass::read_times(int64_t first, int64_t rows) {
   if (time_ < 0) return {};
   const auto column = static_cast<size_t>(time_);

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// Reads the rows of one table, once: writes its columns, times and keys, and hands its foreign keys to edge
+/// Reads the rows of one table, once: writes its columns, times and keys, and passes its foreign keys to edge
 /// types. Not thread-safe. Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
 class TablePass {
  public:

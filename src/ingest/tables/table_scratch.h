@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Where the sorts of an ingest of tables keep their runs, and the memory of each.
+/// Folder for the runs of the sorts in an ingest of tables, and the memory of each sort.
 struct TableScratch {
   std::filesystem::path folder;
   FileSystem* files = nullptr;

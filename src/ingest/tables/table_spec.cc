@@ -41,11 +41,11 @@ std::string ForeignKey::edge_name() const {
 }
 
 void check_specs(const std::vector<TableSpec>& tables) {
-  if (tables.empty()) throw UsageError("there are no tables; name a data set or give --table");
+  if (tables.empty()) throw UsageError("there are no tables; name one or more");
   for (const TableSpec& table : tables) {
     if (table.name.empty()) throw UsageError("a table has no name");
     if (find_table(tables, table.name) != &table)
-      throw UsageError(fmt::format("two tables are called '{}'; rename one", table.name));
+      throw UsageError(fmt::format("two tables are named '{}'; rename one", table.name));
     check_foreign_keys(table, tables);
   }
 }

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Columns of one table that hold keys of another.
+/// Columns of one table that hold keys of another table.
 struct ForeignKey {
   std::vector<std::string> columns;
   std::string table;
@@ -22,19 +22,19 @@ struct ForeignKey {
 /// One table of the input, which becomes a node type.
 struct TableSpec {
   std::string name;
-  /// Opens the rows as a stream that the caller releases. Called once.
+  /// Opens the rows as a stream, which the caller releases. Called once.
   std::function<void(ArrowArrayStream&)> open;
-  int64_t files = 0;                  ///< Number of files that it has; 0 for a stream of a program.
+  int64_t files = 0;                  ///< Number of its files; 0 for a stream of a program.
   std::vector<std::string> key = {};  ///< Columns of its key; empty without one.
-  std::string time = {};              ///< Column of the time at which a row is known; empty without one.
+  std::string time = {};              ///< Column with the time from which a row is known; empty without one.
   std::string time_unit = {};         ///< Unit of a time column of integers: s, ms, us or ns.
   std::vector<ForeignKey> foreign_keys = {};
   /// Meanings that replace the inferred ones, by column: number, category, time:UNIT or skip.
   std::map<std::string, std::string> meanings = {};
 };
 
-/// Throws UsageError for specs that cannot be a graph: two tables of one name, a foreign key to no table or
-/// to a table without a key, two foreign keys of the same columns.
+/// Throws UsageError for tables that cannot form a graph: two tables with the same name, a foreign key to no
+/// table or to a table without a key, two foreign keys with the same columns.
 void check_specs(const std::vector<TableSpec>& tables);
 
 }  // namespace plimsoll

@@ -75,10 +75,10 @@ void add_table(const std::string& words, TablesOptions& options) {
   if (colon != std::string::npos)
     for (const std::string& word : split_words(std::string_view(words).substr(colon + 1)))
       add_word(word, words, table);
-  const std::vector<std::filesystem::path> files = find_table_files(pattern);
-  options.files.insert(options.files.end(), files.begin(), files.end());
-  table.files = std::ssize(files);
-  table.open = [files](ArrowArrayStream& stream) { stream = stream_files(files); };
+  const TableFiles found = find_table_files(pattern);
+  options.files.insert(options.files.end(), found.files.begin(), found.files.end());
+  table.files = std::ssize(found.files);
+  table.open = [found](ArrowArrayStream& stream) { stream = stream_files(found); };
   options.tables.push_back(std::move(table));
 }
 

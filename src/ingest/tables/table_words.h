@@ -8,11 +8,12 @@
 
 namespace plimsoll {
 
-/// Parses one --table, such as "orders=orders/*.parquet:key=(order,line),time=at,user_id->users", and adds it
-/// and its files to `options`. Errors: UsageError (not understood), InputError (no such file).
+/// Parses the value of --table, such as "orders=orders/*.parquet:key=(order,line),time=at,user_id->users",
+/// and adds the table and its files to `options`. Errors: UsageError (not understood), InputError (no such
+/// file).
 void add_table(const std::string& words, TablesOptions& options);
 
-/// Parses one --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
+/// Parses the value of --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
 void add_meaning(const std::string& words, TablesOptions& options);
 
 }  // namespace plimsoll

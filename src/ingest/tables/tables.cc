@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "ingest/tables/edge_type.h"
+#include "ingest/tables/seed_pass.h"
 #include "ingest/tables/table_pass.h"
 #include "ingest/text/source_hashes.h"
 #include "io/replaceable.h"
@@ -35,7 +36,9 @@ Json options_json(const TablesOptions& options) {
                       {"foreign_keys", std::move(foreign)},
                       {"meanings", std::move(meanings)}});
   }
-  return {{"tables", std::move(tables)}, {"reverse", options.reverse}};
+  Json json = {{"tables", std::move(tables)}, {"reverse", options.reverse}};
+  for (const TaskSpec& task : options.tasks) json["tasks"].push_back(task.name);
+  return json;
 }
 
 Json sources_of(const TablesOptions& options) {
@@ -46,8 +49,8 @@ Json sources_of(const TablesOptions& options) {
   return sources;
 }
 
-// Returns the memory of each sort: reading and writing columns has one half of what is free, and all sorts
-// that can live at once share the other.
+// Returns the memory of each sort: reading and writing columns uses one half of the free memory, and all
+// sorts that can exist at the same time share the other half.
 int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
   constexpr int64_t kMin = kMiB / 2;
@@ -84,6 +87,7 @@ class TablesBuild {
   size_t index_of(const std::string& table) const;
   void read_table(size_t table);
   void write_edges();
+  Json write_task(const TaskSpec& task);
   Json manifest(const Json& provenance);
 
   const TablesOptions& options_;
@@ -93,6 +97,7 @@ class TablesBuild {
   std::vector<NodeTypeState> states_;
   std::vector<Json> entries_;  // Entries of the node types in the manifest.
   std::deque<Edges> edges_;
+  Json tasks_ = Json::array();
   TablesResult result_;
 };
 
@@ -100,8 +105,8 @@ size_t TablesBuild::index_of(const std::string& table) const {
   return static_cast<size_t>(std::ranges::find(states_, table, &NodeTypeState::name) - states_.begin());
 }
 
-// The first table whose foreign keys lead to tables that were read, as their edges need one sort only. Where
-// keys form a cycle, the first that was not read.
+// Returns the first table whose foreign keys refer to tables that have been read, because its edges need only
+// one sort. If keys form a cycle, returns the first table that has not been read.
 size_t TablesBuild::next_table() const {
   size_t first = states_.size();
   for (size_t table = 0; table < states_.size(); ++table) {
@@ -142,6 +147,30 @@ void TablesBuild::write_edges() {
   }
 }
 
+Json TablesBuild::write_task(const TaskSpec& task) {
+  const auto state = [&](const std::string& table) -> const NodeTypeState& {
+    return states_[index_of(table)];
+  };
+  Json entry = {{"name", task.name}, {"kind", task.kind}, {"type", task.type}, {"entity", task.entity}};
+  if (!task.destination.empty()) entry["destination"] = task.destination;
+  entry["manifest"] = task.words;
+  entry["splits"] = Json::array();
+  for (const TaskSplit& split : task.splits) {
+    const int64_t before = result_.rows;
+    SeedPass pass(task, split, state(task.entity),
+                  task.destination.empty() ? nullptr : &state(task.destination), set_, scratch_);
+    entry["splits"].push_back(pass.run([&](int64_t rows) {
+      result_.rows = before + rows;
+      progress_(result_.rows);
+    }));
+    const Json& seeds = entry["splits"].back();
+    result_.seeds += seeds["seeds"].get<int64_t>();
+    result_.dangling_seeds += seeds["dangling"].get<int64_t>();
+  }
+  ++result_.tasks;
+  return entry;
+}
+
 Json TablesBuild::manifest(const Json& provenance) {
   Json node_types = Json::array();
   Json edge_types = Json::array();
@@ -155,15 +184,18 @@ Json TablesBuild::manifest(const Json& provenance) {
   }
   result_.node_types = static_cast<int64_t>(node_types.size());
   result_.edge_types = static_cast<int64_t>(edge_types.size());
-  return {{"kind", "graph"},
-          {"format_version", 0},
-          {"nodes", result_.nodes},
-          {"edges", result_.edges},
-          {"direction", "in"},
-          {"columns", Json::object()},
-          {"node_types", std::move(node_types)},
-          {"edge_types", std::move(edge_types)},
-          {"provenance", provenance}};
+  Json manifest = {{"kind", "graph"},
+                   {"format_version", 0},
+                   {"nodes", result_.nodes},
+                   {"edges", result_.edges},
+                   {"direction", "in"},
+                   {"columns", Json::object()},
+                   {"node_types", std::move(node_types)},
+                   {"edge_types", std::move(edge_types)}};
+  if (!tasks_.empty()) manifest["tasks"] = std::move(tasks_);
+  if (!options_.words.empty()) manifest["source"] = options_.words;
+  manifest["provenance"] = provenance;
+  return manifest;
 }
 
 TablesResult TablesBuild::run(const Json& provenance) {
@@ -171,6 +203,7 @@ TablesResult TablesBuild::run(const Json& provenance) {
     read_table(next_table());
     write_edges();
   }
+  for (const TaskSpec& task : options_.tasks) tasks_.push_back(write_task(task));
   for (NodeTypeState& state : states_) state.index.reset();
   set_.publish(manifest(provenance), kTypedGraphVersion);
   return std::move(result_);
@@ -181,7 +214,7 @@ TablesResult TablesBuild::run(const Json& provenance) {
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
-  if (options.files.empty()) {  // Whether these are the same tables as before cannot be known.
+  if (options.files.empty()) {  // It cannot be known whether these are the same tables as before.
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);
@@ -189,7 +222,8 @@ TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& p
             .node_types = static_cast<int64_t>(view.node_types().size()),
             .edge_types = static_cast<int64_t>(view.edge_types().size()),
             .nodes = view.set().manifest().value("nodes", int64_t{0}),
-            .edges = view.set().manifest().value("edges", int64_t{0})};
+            .edges = view.set().manifest().value("edges", int64_t{0}),
+            .tasks = static_cast<int64_t>(view.tasks().size())};
   }
   return TablesBuild(options, progress, files).run(provenance);
 }

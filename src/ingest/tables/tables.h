@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "ingest/tables/table_spec.h"
+#include "ingest/tables/task_spec.h"
 #include "io/file_system.h"
 
 namespace plimsoll {
@@ -15,19 +16,24 @@ namespace plimsoll {
 struct TablesOptions {
   std::vector<TableSpec> tables = {};
   /// Files that the tables are read from. Their hashes are the sources in the provenance; without files, as
-  /// for tables of another process, the names of the tables are.
+  /// for tables of another process, the sources are the names of the tables.
   std::vector<std::filesystem::path> files = {};
+  std::vector<TaskSpec> tasks = {};  ///< Tasks on the tables, whose labels become seeds.
+  /// What the source says about the whole, for the manifest.
+  Json words = Json::object();
   bool reverse = false;  ///< Also make the reverse edge types.
   std::filesystem::path out = {};
   bool force = false;  ///< Replace an existing output.
 };
 
 struct TablesResult {
-  bool already_there = false;  ///< The output already held these sources, so nothing was done.
+  bool already_there = false;  ///< Whether the output already held these sources, so that nothing was done.
   int64_t node_types = 0, edge_types = 0;
   int64_t nodes = 0, edges = 0;
-  int64_t rows = 0;                        ///< Number of rows read.
-  int64_t dangling = 0;                    ///< Number of foreign keys without a target row.
+  int64_t rows = 0;      ///< Number of rows read.
+  int64_t dangling = 0;  ///< Number of foreign keys without a target row.
+  int64_t tasks = 0, seeds = 0;
+  int64_t dangling_seeds = 0;              ///< Number of seeds left out because no row has their key.
   int64_t rows_without_time = 0;           ///< Number of rows left out because their time is missing.
   std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
 };

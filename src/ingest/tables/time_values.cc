@@ -24,8 +24,7 @@ void to_nanoseconds(Values& values, const std::string& unit, int64_t first, cons
     if (__builtin_mul_overflow(time, factor, &time))
       throw InputError(
           fmt::format("{}: row {}, counted from 0, has a time outside the years 1678 to 2261, which "
-                      "nanoseconds in 64 bits do not "
-                      "hold; mend the time, or make it missing",
+                      "nanoseconds in 64 bits cannot hold; fix the time, or leave it empty",
                       where, first + static_cast<int64_t>(row)));
   }
 }
@@ -33,14 +32,14 @@ void to_nanoseconds(Values& values, const std::string& unit, int64_t first, cons
 std::string time_unit_of(const ArrowType& type, const std::string& given, const std::string& where) {
   if (type.kind == ValueKind::time) {
     if (!given.empty())
-      throw UsageError(fmt::format("{}: has a unit of its own, {}; leave {} out", where, type.unit, given));
+      throw UsageError(fmt::format("{}: already has the unit {}; leave {} out", where, type.unit, given));
     return type.unit;
   }
   if (type.kind != ValueKind::integer)
     throw UsageError(
         fmt::format("{}: has the Arrow format '{}', expected a time or integers", where, type.format));
   if (given.empty())
-    throw UsageError(fmt::format("{}: holds integers; say their unit (s, ms, us or ns)", where));
+    throw UsageError(fmt::format("{}: contains integers; give their unit (s, ms, us or ns)", where));
   if (given != "s" && given != "ms" && given != "us" && given != "ns")
     throw UsageError(fmt::format("{}: the unit is {}, expected s, ms, us or ns", where, given));
   return given;

@@ -7,16 +7,17 @@
 
 namespace plimsoll {
 
-/// The different texts of a column, numbered as they come. Not thread-safe. Errors: BudgetExceeded.
+/// The distinct texts of a column, numbered in the order in which they first occur. Not thread-safe. Errors:
+/// BudgetExceeded.
 class TextVocabulary {
  public:
   /// Limits up to which a column of texts is a category unless the user says so.
   static constexpr int64_t kMaxTexts = 65536;
   static constexpr int64_t kMaxBytes = 4 << 20;
 
-  /// Returns the number of a text.
+  /// Returns the number of a text, which is added if it is new.
   int32_t add(std::string_view text);
-  /// Whether the texts exceed the limits; which texts these are does not depend on their order.
+  /// Whether the texts exceed the limits. The answer does not depend on the order of the texts.
   bool exceeds_limits() const {
     return count() > kMaxTexts || static_cast<int64_t>(bytes_.size()) > kMaxBytes;
   }

@@ -9,7 +9,7 @@ namespace plimsoll {
 // Characters and words of text files.
 
 inline constexpr uint8_t kNoDigit = 255;
-extern const std::array<uint8_t, 256> kHexDigits;  ///< Value of a hex digit, else kNoDigit.
+extern const std::array<uint8_t, 256> kHexDigits;  ///< Value of a hex digit, otherwise kNoDigit.
 
 inline uint8_t hex_digit(char c) {
   return kHexDigits[static_cast<unsigned char>(c)];
@@ -21,7 +21,7 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 std::string_view trim(std::string_view text);
-/// Removes the first word from `rest`, which keeps the text after it without leading blanks.
+/// Removes the first word from `rest` and returns it. `rest` keeps the text after it without leading blanks.
 std::string_view take_word(std::string_view& rest);
 
 }  // namespace plimsoll

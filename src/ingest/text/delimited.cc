@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <initializer_list>
 
 #include "base/error.h"
 #include "ingest/text/characters.h"
@@ -34,7 +36,7 @@ struct FieldCount {
   bool has_blanks = false;  // Inside a field without quotes.
 };
 
-// Counts the fields of a line; none if it has a bad quote.
+// Counts the fields of a line; 0 if it has a bad quote.
 FieldCount count_fields(std::string_view line, char separator) {
   FieldCount count;
   try {
@@ -51,8 +53,8 @@ FieldCount count_fields(std::string_view line, char separator) {
   return count;
 }
 
-// Whether a rare separator divides the first lines better than blanks do. `a|b c|d` between blanks are two
-// texts with bars in them.
+// Returns whether a rare separator divides the first lines better than blanks do. `a|b c|d`, divided at
+// blanks, is two texts with bars in them.
 bool divides(char separator, std::string_view first, std::string_view second) {
   const FieldCount found = count_fields(first, separator);
   if (found.fields < 2 || (!second.empty() && found.fields != count_fields(second, separator).fields))
@@ -76,14 +78,13 @@ Delimited Delimited::open(const std::filesystem::path& path, Comments comments) 
   Delimited result;
   std::string_view line;
   if (!lines.next_row(line, comments))
-    throw InputError(
-        fmt::format("{}: found no line but comments, expected a table; fetch it again", path.string()));
+    throw InputError(fmt::format("{}: found only comments, expected a table; fetch it again", path.string()));
   const Charge copied(Tag::ingest, static_cast<int64_t>(line.size()));
   const std::string first(line);
   const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
   result.separator = separator_of(first, more ? line : std::string_view());
   if (more) result.second = fields_of(line, result.separator, lines, result.charge);
-  // The reader has passed the first line, so a bad quote in it is reported from a fresh one.
+  // The reader is past the first line, so a bad quote in it is reported from a new reader.
   LineReader again(InputStream::open(path), path.string());
   again.next_row(line, comments);
   result.columns = fields_of(line, result.separator, again, result.charge);
@@ -99,8 +100,9 @@ size_t Delimited::column(const std::string& name, const std::filesystem::path& p
   throw UsageError(
       header ? fmt::format("{}: has no column '{}'; its columns are {}", path.string(), name,
                            fmt::join(columns, ", "))
-             : fmt::format("{}: has no column '{}'; its {} columns have no names, number them from 0",
-                           path.string(), name, columns.size()));
+             : fmt::format(
+                   "{}: has no column '{}'; its {} columns have no names; refer to them by numbers from 0",
+                   path.string(), name, columns.size()));
 }
 
 std::string_view cut_field(std::string_view& rest, char separator) {
@@ -140,7 +142,27 @@ bool is_number(std::string_view field) {
   return !field.empty() && std::all_of(field.begin(), field.end(), is_digit);
 }
 
-bool is_id_name(std::string_view field) {
+bool is_real(std::string_view field) {
+  if (!field.empty() && (field.front() == '-' || field.front() == '+')) field.remove_prefix(1);
+  if (field.empty() || !(is_digit(field.front()) || field.front() == '.')) return false;
+  double value = 0;
+  const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), value);
+  return failed == std::errc() && end == field.data() + field.size();
+}
+
+std::optional<uint64_t> whole_real(std::string_view field) {
+  constexpr double kMax = 9007199254740992.0;  // Above 2^53 several numbers are the same double.
+  if (!is_real(field) || is_number(field) || field.front() == '+') return std::nullopt;
+  double value = 0;
+  std::from_chars(field.data(), field.data() + field.size(), value);
+  if (value < 0 || value > kMax || std::trunc(value) != value) return std::nullopt;
+  return static_cast<uint64_t>(value);
+}
+
+namespace {
+
+// Returns the letters of a name of a column in lower case, or nothing for a field that is no such name.
+std::string letters_of(std::string_view field) {
   constexpr size_t kLongestName = 24;
   std::string name;
   for (const char c : field) {
@@ -148,16 +170,34 @@ bool is_id_name(std::string_view field) {
     if (capital || (c >= 'a' && c <= 'z'))
       name += capital ? static_cast<char>(c + 32) : c;
     else if (name.size() > kLongestName || (c != '_' && c != ' ' && c != '-' && c != ':'))
-      return false;
+      return "";
   }
-  for (const std::string_view known :
-       {"src",     "source", "from",  "dst",   "dest", "destination", "target", "to",
-        "id",      "ids",    "node",  "nodes", "name", "vertex",      "head",   "tail",
-        "subject", "object", "start", "end",   "u",    "v",           "user",   "item"})
-    if (name == known || name == std::string(known) + "id" || name == std::string(known) + "node" ||
-        name == std::string(known) + "nodeid" || name == "id" + std::string(known))
-      return true;
-  return false;
+  return name;
+}
+
+// Whether a name is one of these, alone or next to "id" or "node".
+bool is_name_of(std::initializer_list<std::string_view> known, std::string_view field) {
+  const std::string name = letters_of(field);
+  return std::any_of(known.begin(), known.end(), [&](std::string_view word) {
+    const std::string text(word);
+    return name == text || name == text + "id" || name == text + "node" || name == text + "nodeid" ||
+           name == "id" + text;
+  });
+}
+
+}  // namespace
+
+bool is_source_name(std::string_view field) {
+  return is_name_of({"src", "source", "from", "tail", "subject", "start", "u"}, field);
+}
+
+bool is_target_name(std::string_view field) {
+  return is_name_of({"dst", "dest", "destination", "target", "to", "head", "object", "end", "v"}, field);
+}
+
+bool is_id_name(std::string_view field) {
+  return is_source_name(field) || is_target_name(field) ||
+         is_name_of({"id", "ids", "node", "nodes", "name", "vertex", "user", "item"}, field);
 }
 
 }  // namespace plimsoll

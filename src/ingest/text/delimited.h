@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Lines that are comments if they begin with # or %: those before the first row, all, or none.
+/// Whether lines that begin with # or % are comments: only those before the first row, all, or none.
 enum class Comments : uint8_t { leading, all, none };
 template <>
 inline constexpr auto kWords<Comments> = std::to_array<std::string_view>({"leading", "all", "none"});
@@ -20,39 +21,52 @@ inline constexpr auto kWords<Comments> = std::to_array<std::string_view>({"leadi
 /// Format of a table of edges or nodes as text: the separator and the names of columns.
 struct Delimited {
   char separator = '\t';             ///< '\t', ',', ';', '|' or ' ' for runs of blanks.
-  bool header = false;               ///< The first line that is no comment names the columns.
+  bool header = false;               ///< Whether the first line that is not a comment names the columns.
   std::vector<std::string> columns;  ///< Fields of the first line: names, if it is a header.
   std::vector<std::string> second;   ///< Fields of the second line; empty if there is none.
-  Charge charge{Tag::ingest};        ///< Memory of both.
+  Charge charge{Tag::ingest};        ///< Memory of `columns` and `second`.
 
-  /// Reads the first lines: the separator is a tab if there is one, else a comma, else a semicolon or a bar
-  /// if both lines have equally many, else blanks. Does not decide whether there is a header. Errors:
-  /// InputError (missing file, no line, one over 16 MiB, text after a closing quote), BudgetExceeded.
+  /// Reads the first lines to determine the separator: a tab if there is one, otherwise a comma, otherwise a
+  /// semicolon or a bar if both lines have equally many, otherwise blanks. Does not determine whether there
+  /// is a header. Errors: InputError (missing file, no line, a line over 16 MiB, text after a closing quote),
+  /// BudgetExceeded.
   static Delimited open(const std::filesystem::path& path, Comments comments = Comments::leading);
 
-  /// Returns the index of the column `name`: a name of the header, or a number from 0. Errors: UsageError
-  /// that names the columns.
+  /// Returns the index of the column `name`, which is a name in the header, or a number from 0. Errors:
+  /// UsageError that names the columns.
   size_t column(const std::string& name, const std::filesystem::path& path) const;
 };
 
-/// Thrown for a quote that is not closed, or that is not followed by a separator; `found` is the text there.
+/// Thrown for a quote that is not closed, or that is not followed by a separator; `found` is the text at this
+/// place.
 struct BadQuote {
   static constexpr const char* kExpected = "a quote around all of the field";
   std::string_view found;
 };
 
-/// Removes the first field from `rest` and returns it, without the blanks around it or, unless blanks or tabs
-/// separate fields, the quotes. `rest` is a null view after the last field. Doubled quotes within quotes stay
-/// doubled. Throws BadQuote; LineReader::field() adds the location.
+/// Removes the first field from `rest` and returns it without the blanks around it; unless blanks or tabs
+/// separate fields, also without quotes. `rest` is a null view after the last field. Doubled quotes within
+/// quotes stay doubled. Throws BadQuote; LineReader::field() adds the location.
 std::string_view cut_field(std::string_view& rest, char separator);
 
-/// Whether a line begins with # or %, after blanks.
+/// Returns whether a line begins with # or %, after blanks.
 bool is_comment(std::string_view line);
 
-/// Whether a field is a whole number, possibly negative.
+/// Returns whether a field is a whole number, possibly negative.
 bool is_number(std::string_view field);
+
+/// Whether a field is a number in any notation, such as `-0.5` or `1e3`; not `nan` or `inf`.
+bool is_real(std::string_view field);
+
+/// Returns the whole number from 0 to 2^53 that a field holds in another notation than digits alone, such as
+/// numpy.savetxt's `1.000000000000000000e+00`; else nullopt.
+std::optional<uint64_t> whole_real(std::string_view field);
 
 /// Whether a field is a usual name of a column of IDs, such as `src` or `Node ID`.
 bool is_id_name(std::string_view field);
+
+/// Whether a field is a usual name of the column of sources, such as `src`, or of that of targets.
+bool is_source_name(std::string_view field);
+bool is_target_name(std::string_view field);
 
 }  // namespace plimsoll

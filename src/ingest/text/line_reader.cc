@@ -114,7 +114,7 @@ float LineReader::real(std::string_view field, const char* what) const {
 }
 
 void LineReader::refuse(std::string_view field, const std::string& expected) const {
-  throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; mend the line or fetch the data again",
+  throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; fix the line or fetch the data again",
                                name_, line_, field.data() == nullptr ? 1 : field.data() - begin_ + 1,
                                shown(field), expected));
 }

@@ -12,19 +12,19 @@
 namespace plimsoll {
 
 /// The lines of a table of numbers, with errors that name file, line and column. It holds one chunk of the
-/// text and at least a line. Not thread-safe.
+/// text, and at least one line. Not thread-safe.
 class LineReader {
  public:
   /// `name` is used in error messages.
   LineReader(std::unique_ptr<InputStream> stream, std::string name);
 
-  /// Reads the next line, without its end (LF or CR LF), valid until the next call; returns false at the end
-  /// of the text. Blank lines may only occur at the end. Errors: InputError (another blank line, one over 16
-  /// MiB, errors of the stream), BudgetExceeded.
+  /// Reads the next line, without its end (LF or CR LF); it is valid until the next call. Returns false at
+  /// the end of the text. Blank lines may only occur at the end. Errors: InputError (another blank line, a
+  /// line over 16 MiB, errors of the stream), BudgetExceeded.
   bool next(std::string_view& line);
 
-  /// Reads the next line that is neither blank nor, unless `comments` is none, begins with # or %: a header.
-  /// Errors: those of next().
+  /// Reads the next line that is not blank and, unless `comments` is none, does not begin with # or %: a
+  /// header. Errors: those of next().
   bool next_row(std::string_view& line, Comments comments = Comments::leading);
 
   /// Number of the line that next() returned, from 1; 0 before the first.
@@ -34,14 +34,14 @@ class LineReader {
   /// Calls cut_field() (delimited.h) for the current line. Errors: InputError for a bad quote.
   std::string_view field(std::string_view& rest, char separator) const;
 
-  /// Parse a field of the current line. Errors: InputError; `what` describes the number, such as "a graph". A
-  /// whole number must be in min..max, a real one must be finite.
+  /// Parse a field of the current line. A whole number must be in min..max, a real one must be finite. `what`
+  /// describes the number, such as "a graph". Errors: InputError.
   int64_t whole(std::string_view field, int64_t min, int64_t max, const char* what) const;
   float real(std::string_view field, const char* what) const;
 
   /// Throws InputError with the text at `field` and the expected text.
   [[noreturn]] void refuse(std::string_view field, const std::string& expected) const;
-  /// Throws InputError for a text that ends here.
+  /// Throws InputError for a text that ends too early.
   [[noreturn]] void refuse_end(const std::string& expected) const;
 
  private:

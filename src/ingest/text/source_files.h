@@ -6,9 +6,9 @@
 namespace plimsoll {
 
 /// Calls visit() for all files of a folder, also in links to folders. The target of a link is visited once,
-/// and not again if it is below `root` itself, so that a link to a parent folder ends; a dangling link is no
-/// file. The order within a folder is that of the system. Errors: InputError (a folder that cannot be read),
-/// BudgetExceeded.
+/// and not again if it is inside `root`, so that a link to a parent folder does not lead to endless
+/// recursion. A dangling link is not a file. The order within a folder is that of the system. Errors:
+/// InputError (a folder that cannot be read), BudgetExceeded.
 void visit_files(const std::filesystem::path& root,
                  const std::function<void(const std::filesystem::path&)>& visit);
 

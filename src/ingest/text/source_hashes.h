@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data made from them; reads the whole
+/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data made from them. Reads the whole
 /// files. `tick` is called for each chunk that was read, and may throw to stop. Errors: InputError (a file
 /// that does not exist), BudgetExceeded.
 JsonTable source_hashes(

@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// Copies of inputs that can be read only once, such as pipes and standard input, in a temporary folder next
-/// to the output, which is removed with this object. Not thread-safe. Errors: Failure (disk), and those of
-/// `tick`.
+/// Copies of inputs that can be read only once, such as pipes and standard input. They are in a temporary
+/// folder next to the output, which is removed when this object is destroyed. Not thread-safe. Errors:
+/// Failure (disk), and those of `tick`.
 class Spool {
  public:
   explicit Spool(std::filesystem::path out, FileSystem& files) : out_(std::move(out)), files_(files) {}

@@ -12,12 +12,12 @@
 
 namespace plimsoll {
 
-/// Collects texts and returns each once, in byte order, in bounded memory: sorted runs on disk, in which each
-/// text is stored without the prefix that it shares with the one before, and one merge. Not thread-safe.
-/// Errors: Failure (disk), BudgetExceeded.
+/// Collects texts and returns each once, in byte order, in bounded memory. It sorts them in runs on disk, in
+/// which each text is stored without the prefix that it shares with the previous one, and merges the runs
+/// once. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class UniqueTexts {
  public:
-  /// Runs are stored in `folder`, with `name` in their names. Takes `memory` bytes, and the same again for
+  /// Runs are stored in `folder`, with `name` in their names. Uses `memory` bytes, and the same again for
   /// merging.
   UniqueTexts(std::filesystem::path folder, std::string name, int64_t memory, FileSystem& files);
   ~UniqueTexts();
@@ -35,7 +35,8 @@ class UniqueTexts {
  private:
   class RunReader;
   struct Place {
-    uint64_t begin8 = 0;  // The first eight bytes as a big-endian number, which decides most comparisons.
+    uint64_t begin8 = 0;  // The first eight bytes as a big-endian number, which is enough for most
+                          // comparisons.
     uint32_t at = 0;
     uint32_t size = 0;
   };

@@ -30,7 +30,7 @@ struct AggregateInput {
 };
 
 /// Computes the rows begin .. end-1, touches nothing else, and adds neighbours in order: the bits do not
-/// depend on how rows are shared out. T is float or double.
+/// depend on how rows are distributed over threads. T is float or double.
 template <typename T>
 using Aggregate = void (*)(const AggregateInput<T>& in, int64_t begin, int64_t end, T* out);
 

@@ -36,7 +36,7 @@ struct AggregateRows {
   }
 
   static void run(const AggregateInput<T>& in, int64_t begin, int64_t end, T* out) {
-    // A product with 1 is exact, and the compiler leaves it out.
+    // A product with 1 is exact, so the result is the same without it.
     if (in.edge_scale != nullptr && in.entry_scale != nullptr)
       add_rows(
           in, begin, end, [&](int64_t p) { return in.edge_scale[in.edge[p]] * in.entry_scale[in.index[p]]; },

@@ -22,9 +22,9 @@ struct AttentionDropout {
   uint64_t seed = 0;
   uint32_t layer = 0;
   uint32_t epoch = 0;
-  const int64_t* item = nullptr;        ///< [T] index of the target's graph in its data set; null for 0.
-  const int64_t* local = nullptr;       ///< [T] number of the node in its graph; null for its index.
-  const int64_t* first_edge = nullptr;  ///< [T] the caller's first edge of the target's graph; null for 0.
+  const int64_t* item = nullptr;        ///< [T] index of the target's graph in its data set; null: 0.
+  const int64_t* local = nullptr;       ///< [T] number of the node in its graph; null: its index.
+  const int64_t* first_edge = nullptr;  ///< [T] the caller's first edge of the target's graph; null: 0.
 };
 
 /// The arrays and options that all kinds of graph attention share:
@@ -32,8 +32,8 @@ struct AttentionDropout {
 ///     alpha_e = softmax of score_e over the edges e into i;   out_i = sum_e mask_e alpha_e z_j + bias
 ///
 /// There are S sources, T targets, E edges of the caller, H heads of D channels and K edge features. All
-/// arrays are in C order. With `loops` every target gets one more edge, after its others, from the source
-/// with its number.
+/// arrays are in C order. With `loops` every target gets one more edge, after its other edges, from the
+/// source with the same number.
 ///
 /// T is float or double. Large arrays are stored as Stored: T, or BFloat16 with float. Scores, their
 /// statistics and all sums are T.
@@ -56,7 +56,7 @@ struct Attention {
   T* highest = nullptr;   ///< [T, H] largest score of each target; written by forward, read by backward.
   T* scale = nullptr;     ///< [T, H] 1 / sum of exp(score - highest); 0 for a target without edges.
   Stored* out = nullptr;  ///< [T, H*D].
-  T* alpha = nullptr;     ///< [E (+ T), H] mask_e alpha_e, self-loops last; null if not asked for.
+  T* alpha = nullptr;     ///< [E (+ T), H] mask_e alpha_e, self-loops last; null if not requested.
 };
 
 /// Arrays of backward. Each holds the gradient of the array with the same name.
@@ -65,10 +65,10 @@ struct AttentionGradients {
   const Stored* out = nullptr;  ///< [T, H*D], given.
   const T* alpha = nullptr;     ///< [E (+ T), H], given, or null.
   T* z = nullptr;               ///< [S, H*D], added to.
-  Stored* edge_attr = nullptr;  ///< [E, K], written for edges of the order; null if not asked for.
-  T* bias = nullptr;            ///< [H*D], added to; null if not asked for.
+  Stored* edge_attr = nullptr;  ///< [E, K], written for edges of the order; null if not requested.
+  T* bias = nullptr;            ///< [H*D], added to; null if not requested.
   /// [positions (+ T), 2H] mask_e alpha_e and the gradient of score_e (GAT: before LeakyReLU), for gather().
-  /// Needed if pieces are not closed; else null.
+  /// Needed if pieces are not closed; otherwise null.
   T* handoff = nullptr;
 };
 

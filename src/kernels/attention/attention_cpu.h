@@ -93,8 +93,8 @@ struct Target {
   }
 };
 
-/// Prefetches the rows [nodes, width] of some nodes while the rows before are in use. If pieces are not
-/// closed, rows are scattered in memory.
+/// Prefetches the rows [nodes, width] of some nodes while earlier rows are in use. If pieces are not closed,
+/// rows are scattered in memory.
 template <typename Stored>
 PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int32_t* nodes, int64_t first,
                                    int64_t last) {
@@ -104,8 +104,8 @@ PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int3
     for (int64_t d = 0; d < width; d += kLine) __builtin_prefetch(rows + nodes[n] * width + d);
 }
 
-/// kLanes divides the channels. kHeads is the number of heads if it is known at compile time, else 0. A known
-/// number lets all heads of an edge be computed at once.
+/// kLanes divides the channels. kHeads is the number of heads if it is known at compile time, otherwise 0. If
+/// it is known, all heads of an edge are computed at once.
 template <typename T, typename Stored, int kLanes, int kHeads>
 struct AttentionRows {
   static constexpr int kHeadLanes = kHeads > 0 ? kHeads : 1;
@@ -154,7 +154,7 @@ struct AttentionRows {
   }
 
   /// Turns scores into alpha, and stores the statistics that backward needs. With kLeaky the scores are
-  /// logits to which LeakyReLU is still to be applied.
+  /// logits to which LeakyReLU has not been applied yet.
   template <bool kLeaky>
   static PLIMSOLL_INLINE void softmax(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
                                       T* a) {
@@ -181,8 +181,8 @@ struct AttentionRows {
     }
   }
 
-  /// Computes alpha again from the statistics of forward. With kLeaky, `leak` gets the derivative of
-  /// LeakyReLU.
+  /// Computes alpha again from the statistics of forward. With kLeaky, the derivative of LeakyReLU is stored
+  /// in `leak`.
   template <bool kLeaky>
   static PLIMSOLL_INLINE void softmax_again(const Attention<T, Stored>& layer,
                                             const Target<T, Stored>& target, T* a, T* leak) {
@@ -290,7 +290,7 @@ struct AttentionRows {
 };
 
 /// Selects the kernels with the widest vectors that divide the channels: `kBytes`, half of it, or single
-/// numbers. float64 is used by tests and takes the variant that compiles fastest.
+/// numbers. float64 is used by tests and gets the variant that compiles fastest.
 template <template <typename, typename, int, int> typename Rows, typename T, typename Stored, int kBytes,
           typename Call>
 PLIMSOLL_INLINE void with_rows(int64_t heads, int64_t channels, Call call) {

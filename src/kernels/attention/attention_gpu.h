@@ -10,37 +10,37 @@ namespace plimsoll {
 
 // Graph attention on a CUDA device: the formulas of gat.h and gatv2.h on arrays in device memory, f32 and
 // f64. One call computes all nodes. Work is put on `stream` (a cudaStream_t) of the current device; nothing
-// waits for it. The arrays must live until it is done; host structs are copied. The caller provides the
-// workspace, whose initial content does not matter. A function next to the call returns its size in numbers.
-// Sums have a fixed order and there are no atomics: the same device gives the same bits each time. The bits
-// differ from those of the CPU; dropout drops the same weights.
+// waits for it. The arrays must live until the work is done; host structs are copied. The caller provides the
+// workspace, whose initial content does not matter. A function next to each call returns the size of its
+// workspace in numbers. Sums have a fixed order and there are no atomics: the same device gives the same bits
+// each time. The bits differ from those of the CPU; dropout drops the same weights.
 //
 // The order may have been filled on the device (ops/attention/edge_order_gpu.h), so its counts need not be
-// known. Of an EdgeOrder only sources, targets, in_ptr, source, edge and `edges` are read; `edges` may be
+// known. Only sources, targets, in_ptr, source, edge and `edges` of an EdgeOrder are read; `edges` may be
 // more than the order keeps. The same holds for OutEdges. Values and gradients are overwritten, not added to.
-// Numbers of alpha and edge_attr that belong to edges outside the order are left alone. `handoff` of the
+// Numbers of alpha and edge_attr that belong to edges outside the order are left unchanged. `handoff` of the
 // gradients is not read.
 //
-// In a build without CUDA these functions throw Failure that says how to get them. Errors: Failure with
-// CUDA's own text. Thread-safe.
+// In a build without CUDA these functions throw Failure that says how to get a build with it. Errors: Failure
+// with CUDA's own text. Thread-safe.
 
-/// The vectors that Gat::s and Gat::t are computed from, s = <z, att_source> and t = <z, att_target> by head,
-/// and their gradients.
+/// The vectors from which Gat::s and Gat::t are computed, s = <z, att_source> and t = <z, att_target> by
+/// head, and their gradients.
 template <typename T>
 struct GatScores {
   const T* att_source = nullptr;  ///< [H, D].
   const T* att_target = nullptr;  ///< [H, D]; null if targets are other nodes than sources.
-  T* source_gradient = nullptr;   ///< [H, D], gradient of att_source; null if not asked for.
+  T* source_gradient = nullptr;   ///< [H, D], gradient of att_source; null if not requested.
   T* target_gradient = nullptr;   ///< [H, D], gradient of att_target.
 };
 
-/// Number of rows by edge that a workspace holds.
+/// Returns the number of rows by edge that a workspace holds.
 template <typename T>
 constexpr int64_t attention_rows(const Attention<T>& layer) {
   return layer.order.edges + (layer.loops ? layer.order.targets : 0);
 }
 
-/// Computes s, and t if it is not null, of `nodes` nodes.
+/// Computes s, and t if it is not null, for `nodes` nodes.
 template <typename T>
 void gat_scores_cuda(const T* z, const GatScores<T>& scores, int64_t heads, int64_t channels, int64_t nodes,
                      T* s, T* t, void* stream);
@@ -77,7 +77,7 @@ constexpr int64_t gatv2_backward_workspace(const Attention<T>& layer) {
   return attention_rows(layer) * 2 * layer.heads + 2 * layer.order.targets * layer.edge_features +
          Parts::max_numbers(layer.order.targets, layer.heads * layer.channels * (layer.edge_features + 1));
 }
-/// Runs backward. If z_target is z, its gradient must be that of z: it gets the sum.
+/// Runs backward. If z_target is z, its gradient must be that of z, which then becomes the sum of both.
 template <typename T>
 void gatv2_backward_cuda(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradients, const OutEdges& edges,
                          T* workspace, void* stream);

@@ -30,8 +30,8 @@ struct TargetEdges {
   PLIMSOLL_DEVICE int64_t source(const Attention<T>& layer, int64_t e) const {
     return e < edges ? layer.order.source[first + e] : node;
   }
-  /// Row of an edge in alpha, which is in the caller's order, or in the arrays that steps pass on, which are
-  /// in the order of positions. Self-loops come after all edges.
+  /// Returns the row of an edge in alpha, which is in the caller's order, or in the arrays that one step
+  /// passes to the next, which are in the order of positions. Self-loops come after all edges.
   PLIMSOLL_DEVICE int64_t alpha_row(const Attention<T>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }
@@ -54,7 +54,7 @@ PLIMSOLL_DEVICE T leaky(T value, T slope) {
   return value > T(0) ? value : value * slope;
 }
 
-/// Returns 0 or 1 / (1 - p). Each head takes one of the four numbers of its counter.
+/// Returns 0 or 1 / (1 - p). Each head uses one of the four numbers of its counter.
 template <typename T>
 PLIMSOLL_DEVICE T dropout_factor(const Attention<T>& layer, const TargetEdges<T>& target, int64_t e,
                                  int64_t head) {
@@ -101,7 +101,7 @@ struct PairLanes {
   PLIMSOLL_DEVICE bool leads(int lane) const { return head(lane) < heads && lanes.row(lane) == 0; }
 };
 
-/// Turns scores of a target into mask * alpha, in place and in layer.alpha if asked for. Writes highest and
+/// Turns scores of a target into mask * alpha, in place and in layer.alpha if requested. Writes highest and
 /// scale.
 template <typename Warp, typename T>
 PLIMSOLL_DEVICE void softmax(const Warp& warp, const Attention<T>& layer, const TargetEdges<T>& target,
@@ -139,8 +139,8 @@ PLIMSOLL_DEVICE void softmax(const Warp& warp, const Attention<T>& layer, const 
 }
 
 /// Runs backward from alpha, whose sign says which branch of LeakyReLU was taken, and p = <grad_i, z_j>. `a`
-/// becomes mask * alpha, and `p` the gradient of the score (before LeakyReLU if the sign is -).
-/// sum_of_scores, if given, gets the sum of these over the target's edges.
+/// becomes mask * alpha, and `p` the gradient of the score (before LeakyReLU if the sign is -). The sum of
+/// these over the target's edges is stored in sum_of_scores, if given.
 template <typename Warp, typename T>
 PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer, const T* alpha_gradient,
                                      const TargetEdges<T>& target, const PairLanes<T>& pairs,
@@ -173,11 +173,11 @@ PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer
   });
 }
 
-/// Tiles that are computed at once: as many as registers hold well.
+/// Number of tiles that are computed at once: as many as registers hold well.
 template <int kVector>
 inline constexpr int kTilesAtOnce = kVector >= 4 ? 2 : 8 / kVector;
 
-/// A lane's columns and heads in the tiles from `first` on.
+/// Columns and heads of a lane in the tiles from `first` on.
 template <int kVector>
 struct LaneTiles {
   int column[kTilesAtOnce<kVector>];
@@ -221,7 +221,7 @@ PLIMSOLL_DEVICE void sum_messages(const Warp& warp, const Attention<T>& layer, c
   }
 }
 
-/// Adds a head's sum over one tile of its channels; the first tile is written instead.
+/// Adds a head's sum over one tile of its channels; for the first tile it is written instead.
 template <int kVector, typename T>
 PLIMSOLL_DEVICE void add_chunk(const HeadTiles<kVector>& tiles, int tile, int lane, const EdgeNumbers<T>& to,
                                int64_t row, T value) {
@@ -235,7 +235,7 @@ struct VectorOf {
 };
 
 /// Calls call(x), where x.kVector numbers may be loaded at once: 16 bytes if channels and arrays allow it,
-/// else single numbers. float64 is used by tests and takes single numbers.
+/// otherwise single numbers. float64 is used by tests and loads single numbers.
 template <typename T, typename Call>
 void with_vectors(int64_t channels, std::initializer_list<const void*> arrays, const Call& call) {
   if constexpr (sizeof(T) == sizeof(float)) {

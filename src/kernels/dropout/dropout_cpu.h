@@ -29,8 +29,8 @@ PLIMSOLL_INLINE typename Lanes<uint64_t, kLanes>::Vec multiply_halves(typename L
   return (a & 0xFFFFFFFF) * factor;
 }
 
-/// Philox of base/philox.h for kLanes consecutive quads. Words are in the low halves of lanes. The high
-/// halves hold arbitrary bits, which no product reads.
+/// Philox of base/philox.h for kLanes consecutive quads. The 32-bit numbers are in the low halves of lanes.
+/// The high halves hold arbitrary bits, which no product reads.
 template <int kLanes>
 struct PhiloxLanes {
   using Vec = typename Lanes<uint64_t, kLanes>::Vec;
@@ -84,8 +84,8 @@ PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
     const int64_t local = draws.local == nullptr ? draws.first_row + row : draws.local[row];
     const auto first = static_cast<uint64_t>(local * draws.channels);
     const auto item = draws.item == nullptr ? 0 : static_cast<uint32_t>(draws.item[row]);
-    // Numbers are drawn from the quad in which the row begins; the first `skip` of them belong to the row
-    // before.
+    // Numbers are drawn from the quad in which the row begins; the first `skip` of them belong to the
+    // previous row.
     auto skip = static_cast<int64_t>(first % 4);
     uint64_t quad = first / 4;
     for (int64_t c = 0; c < draws.channels; quad += kLanes) {

@@ -22,7 +22,7 @@ struct GatGradients : AttentionGradients<T, Stored> {
   T* q = nullptr;  ///< [K, H], added to.
 };
 
-/// Two arrays, one for scores as a source and one as a target; either may be null.
+/// Two arrays, one for scores of sources and one for scores of targets; either may be null.
 template <typename T>
 struct ScorePair {
   T* source = nullptr;
@@ -30,11 +30,11 @@ struct ScorePair {
 };
 
 /// The kernels of one level. Each computes a range of nodes and touches nothing else. Ranges may be computed
-/// at the same time. Backward requires for this that they are whole closed pieces, or that there is a handoff
-/// and each range has its own q and bias. `scratch` has gat_scratch_size() numbers.
+/// at the same time. For backward this requires that they are whole closed pieces, or that there is a handoff
+/// and each range has separate gradients of q and bias. `scratch` has gat_scratch_size() numbers.
 template <typename T, typename Stored = T>
 struct GatKernels {
-  /// Computes s and t, in `to`, of the nodes begin .. end-1 from z [N, H*D] and both att [H, D]: s[i,h] =
+  /// Computes s and t, in `to`, for the nodes begin .. end-1 from z [N, H*D] and both att [H, D]: s[i,h] =
   /// <z[i,h], att_source[h]>. Without att_target t is not written.
   void (*scores)(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
                  int64_t begin, int64_t end, const ScorePair<T>& to);
@@ -51,11 +51,11 @@ struct GatKernels {
                           const ScorePair<T>& datt);
 };
 
-/// The kernels for f32, f64, and f32 with bfloat16 stored.
+/// Returns the kernels for f32, f64, or f32 with arrays stored as bfloat16.
 template <typename T, typename Stored = T>
 const GatKernels<T, Stored>& gat_kernels(Level level);
 
-/// Numbers of scratch that one range needs.
+/// Returns the number of scratch numbers that one range needs.
 int64_t gat_scratch_size(const EdgeOrder& order, int64_t heads);
 
 }  // namespace plimsoll

@@ -193,7 +193,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
         const Vec dy = d * att * (value > T(0) ? L::all(1) : L::all(layer.slope));
         L::store(gradients.att + c, L::load(gradients.att + c) + d * leaky(value, layer.slope));
         L::store(dz_target + c, L::load(dz_target + c) + dy);
-        // The row is loaded again, because z and z_target have one gradient if they share weights.
+        // The row is loaded again, because z and z_target have the same gradient if they share weights.
         if (dz != nullptr) L::store(dz + c, L::load(dz + c) + (alpha * L::load(grad + c) + dy));
         L::store(y + c, dy);
       }

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Edges whose rows a warp holds at once. Weights of edge features are loaded once for all of them.
+/// Number of edges whose rows a warp holds at once. Weights of edge features are loaded once for all of them.
 inline constexpr int kEdgesAtOnce = 4;
 
 /// Rows of up to kEdgesAtOnce edges. If there are fewer edges, the remaining rows repeat the last.
@@ -28,7 +28,7 @@ struct EdgeRows {
                       ? layer.edge_attr + layer.order.edge[target.first + e] * layer.edge_features
                       : loop_features + target.node * layer.edge_features;
   }
-  /// Takes the edges first, first + 1, ... of one target.
+  /// Selects the edges first, first + 1, ... of one target.
   PLIMSOLL_DEVICE EdgeRows(const Gatv2<T>& layer, const T* loop_features, const TargetEdges<T>& target,
                            int64_t first) {
     for (int n = 0; n < kEdgesAtOnce; ++n)

@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-/// log(1 + e) for e in [0, 1], to 2 units in the last place: 2 artanh(s) with s = e / (2 + e), at most 1/3,
-/// by its series.
+/// Returns log(1 + e) for e in [0, 1], to 2 units in the last place: 2 artanh(s) with s = e / (2 + e), at
+/// most 1/3, by its series.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<float, kLanes>&,
                                                                   typename Lanes<float, kLanes>::Vec e) {
@@ -44,7 +44,7 @@ PLIMSOLL_INLINE void over_columns(int64_t classes, const Work& work) {
   for (; c < classes; ++c) work(Lanes<T, 1>(), c);
 }
 
-/// A sum of vectors and of single numbers.
+/// A sum that consists of vectors and single numbers.
 template <typename T, int kLanes>
 struct Sum {
   typename Lanes<T, kLanes>::Vec wide = {};

@@ -17,9 +17,9 @@ struct LogitTile {
   const T* grad;   ///< [rows], gradients of the losses; null for 1 each.
 };
 
-// The losses of logit_losses.h on a CUDA device, one tile in each call, f32 and f64. Stream, order of sums,
-// errors and builds without CUDA are as in attention_gpu.h. No memory is allocated. A target or id that is
-// no class makes the loss of its row NaN and has no other effect.
+// The losses of logit_losses.h on a CUDA device, one tile per call, f32 and f64. attention_gpu.h describes
+// the stream, the order of sums, errors, and builds without CUDA. No memory is allocated. A target or id that
+// is not a class makes the loss of its row NaN and has no other effect.
 
 template <typename T>
 void cross_entropy_cuda(const LogitTile<T>& tile, const int64_t* target, void* stream);

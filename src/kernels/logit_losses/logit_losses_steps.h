@@ -36,7 +36,7 @@ struct CrossEntropyRow {
         total[lane] += std::exp(row[c] + tile.bias[c] - highest[lane]);
     });
     warp.sum(total, 1, kWarpLanes);
-    warp.sync();  // All lanes have read the logit of the right class.
+    warp.sync();  // All lanes have read the logit of the target class.
     warp.each([&](int lane) {
       if (lane == 0) tile.losses[r] = std::log(total[lane]) + (highest[lane] - logit);
       if (!tile.gradients) return;
@@ -69,7 +69,7 @@ struct MultilabelBceRow {
         total[lane] -= known(ids[k]) ? row[ids[k]] + tile.bias[ids[k]] : std::numeric_limits<T>::quiet_NaN();
     });
     warp.sum(total, 1, kWarpLanes);
-    warp.sync();  // All lanes have read the logits that others overwrite.
+    warp.sync();  // All lanes have read the logits that other lanes overwrite.
     const T grad = (tile.grad == nullptr ? T(1) : tile.grad[r]) / static_cast<T>(tile.classes);
     warp.each([&](int lane) {
       if (lane == 0) tile.losses[r] = total[lane] / static_cast<T>(tile.classes);

@@ -5,14 +5,15 @@
 
 namespace plimsoll {
 
-/// Digits of a radix sort, one for each lane.
+/// Number of digits of a radix sort, one per lane.
 inline constexpr int kDigits = kWarpLanes;
 
-/// Parts of the edges, one for each warp. There are enough to keep a GPU busy, and few enough that counts by
-/// part and digit are small compared with the edges.
+/// Parts of the edges, one per warp. There are enough to keep a GPU busy, and few enough that counts by part
+/// and digit are small compared with the edges.
 struct EdgeParts {
   static constexpr int64_t kMax = 4096;
-  static constexpr int64_t kEdges = 256;  ///< Edges in a part, if there are no more than kMax parts.
+  static constexpr int64_t kEdges = 256;  ///< Number of edges in a part, if there are no more than kMax
+                                          ///< parts.
 
   int64_t edges;
   int64_t count;
@@ -24,17 +25,18 @@ struct EdgeParts {
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }
 };
 
-/// Size in bytes of the `buffer` of out_edges_cuda(). It is at least what the call uses, and affine in edges,
-/// so that plans are exact.
+/// Returns the size in bytes of the `buffer` of out_edges_cuda(). It is at least what the call uses, and
+/// affine in edges, so that plans are exact.
 constexpr int64_t out_edges_buffer_bytes(int64_t edges) {
   return edges + (kWarpLanes + 2) * kDigits * int64_t{sizeof(int32_t)};
 }
 static_assert(EdgeParts::kEdges >= kDigits * int64_t{sizeof(int32_t)});
 
 /// Runs transpose_edge_order() on a CUDA device: out_ptr is [sources + 1], position and target are [edges].
-/// `edges` of the order may be more than it keeps, as in attention_gpu.h; numbers from out_ptr[sources] on
-/// have no meaning. All memory is device memory of the caller's, so that a plan is exact; torch's sort would
-/// allocate memory of its own. Stream, errors and builds without CUDA are as in attention_gpu.h.
+/// `edges` of the order may be more than it keeps, as in attention_gpu.h; entries of position and target from
+/// out_ptr[sources] on have no meaning. The caller provides all device memory, so that a plan is exact;
+/// torch's sort would allocate its own. attention_gpu.h describes the stream, errors, and builds without
+/// CUDA.
 void out_edges_cuda(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
                     int32_t* buffer, void* stream);
 

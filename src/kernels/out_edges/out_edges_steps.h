@@ -12,7 +12,7 @@ namespace plimsoll {
 /// The edges in the order of a pass.
 struct OutEdgesPass {
   EdgeOrder order;
-  const int32_t* from;  // [edges] positions in the order of the pass before; null for the initial order.
+  const int32_t* from;  // [edges] positions in the order of the previous pass; null: the initial order.
   int shift;            // Shift of the digit in a source.
 
   /// Returns the source of a position, or a number above all sources if the order does not keep the position.
@@ -98,7 +98,7 @@ struct PlaceDigits {
   }
 };
 
-/// Item: 32 of the sources + 1 numbers of out_ptr. out_ptr[j] = number of edges from sources before j.
+/// Item: 32 of the sources + 1 entries of out_ptr. out_ptr[j] = number of edges from sources before j.
 struct PointToOutEdges {
   OutEdgesPass pass;
   int32_t* out_ptr;

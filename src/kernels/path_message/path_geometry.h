@@ -15,13 +15,13 @@ struct PathGeometry {
   double* triple_v = nullptr;    ///< a x b.
   T* path_distance = nullptr;    ///< |c|, c = r_p - r_j.
   T* path_angle = nullptr;       ///< Angle between c and a.
-  /// Torsion between c and b about a; the sine of its half if the basis is periodic.
+  /// Torsion between c and b about a; if the basis is periodic, the sine of half of it.
   T* path_torsion = nullptr;
-  T* path_cosine = nullptr;  ///< 1; the cosine of its half if the basis is periodic.
+  T* path_cosine = nullptr;  ///< 1; if the basis is periodic, the cosine of half the torsion.
 };
 
-/// Measures a tile; pos is [slots, 3]. An angle to a vector without length is 0, and so is a torsion if two
-/// of the points coincide. T is float or double. Thread-safe; all levels (level.h) give the same bits.
+/// Measures a tile; pos is [slots, 3]. An angle to a vector of length 0 is 0, and so is a torsion if two of
+/// the points coincide. T is float or double. Thread-safe; all levels (level.h) give the same bits.
 template <typename T>
 void measure_paths(const PathTile& tile, const T* pos, bool periodic, const PathGeometry<T>& to);
 

@@ -6,10 +6,10 @@
 
 namespace plimsoll {
 
-/// Gaussians that lengths and angles of paths are expanded in: first those of distances, then of angles, then
-/// of torsions. For a value s = u / w number c is exp(-(u slope[c] - w offset[c])^2). With slope 1 / (sqrt(2)
-/// width) and offset centre * slope it is a Gaussian. With u = sin(s / 2), w = cos(s / 2), slope sqrt(2)
-/// cos(m / 2) / width and offset sqrt(2) sin(m / 2) / width it is the periodic exp((cos(s - m) - 1) /
+/// Gaussians in which lengths and angles of paths are expanded: first those of distances, then of angles,
+/// then of torsions. For a value s = u / w number c is exp(-(u slope[c] - w offset[c])^2). With slope 1 /
+/// (sqrt(2) width) and offset centre * slope it is a Gaussian. With u = sin(s / 2), w = cos(s / 2), slope
+/// sqrt(2) cos(m / 2) / width and offset sqrt(2) sin(m / 2) / width it is the periodic exp((cos(s - m) - 1) /
 /// width^2).
 template <typename T>
 struct PathBasis {
@@ -18,8 +18,9 @@ struct PathBasis {
   const T* offset = nullptr;  ///< [distances + angles + torsions].
 };
 
-/// The kernels that a tile of paths needs in addition to products (kernels/product/product.h). Rows go in
-/// order and columns in vectors, so one level always gives the same bits. T is float or double. Thread-safe.
+/// The kernels that a tile of paths needs in addition to products (kernels/product/product.h). Rows are
+/// processed in order and columns in vectors, so one level always gives the same bits. T is float or double.
+/// Thread-safe.
 template <typename T>
 struct PathKernels {
   /// Computes Gaussians of distances, of angles if they are given, and of torsions if they are given. Number

@@ -17,7 +17,8 @@ struct PathRows {
                      const T* cosine, int64_t rows, int64_t step, T* out) {
     const T* slope = basis.slope;
     const T* offset = basis.offset;
-    // Rows go in vectors. The last vector overlaps the one before, so that it does not end behind the rows.
+    // Rows are processed in vectors. The last vector overlaps the previous one, so that it does not extend
+    // beyond the rows.
     const auto column = [&](const T* value, const T* beside) {
       const auto work = [&](auto lanes, int64_t r) __attribute__((always_inline)) {
         const auto centre =

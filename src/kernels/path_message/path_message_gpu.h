@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-// Paths of path_tiles.h on a CUDA device, f32 and f64, with all arrays in device memory. Stream, errors and
-// builds without CUDA are as in attention_gpu.h.
+// Paths of path_tiles.h on a CUDA device, f32 and f64, with all arrays in device memory. attention_gpu.h
+// describes the stream, errors, and builds without CUDA.
 
 /// Numbers the paths of a graph from 0 on, in the order of i, j, k and p.
 struct PathNumbers {
@@ -24,7 +24,8 @@ struct FoundPaths {
   PathBasis<T> basis;
   bool periodic = false;
   int32_t* node[4] = {};  ///< [rows] each: i, j, k and p.
-  T* gaussians[3] = {};   ///< Row-major: [rows, distances], then with angles, then with torsions.
+  T* gaussians[3] = {};   ///< Row-major: [rows, distances] for edges; the rows of triples also have the
+                          ///< angles, those of paths also the torsions.
 };
 
 /// Counts the paths of each of `edges` edges. Edges from row_begin[nodes] on have none.

@@ -10,10 +10,11 @@
 
 namespace plimsoll {
 
-/// The edges of node k that do not lead to either of two other nodes.
+/// The edges of node k that lead to neither of two other nodes.
 struct PathEnds {
   int64_t begin, edges;
-  int64_t hole[2], size[2];  ///< Parallel edges to each of the others: where they begin, and their number.
+  int64_t hole[2], size[2];  ///< Parallel edges to each of the two other nodes: the place of the first, and
+                             ///< their number.
 
   PLIMSOLL_DEVICE PathEnds(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
       : begin(graph.row_begin[k]), edges(graph.row_begin[k + 1] - begin), hole{}, size{} {
@@ -65,7 +66,7 @@ struct PathNodes {
     const PathGraph& graph = numbers.graph;
     const int64_t* const row = graph.row_begin;
     const int64_t self = graph.self_paths ? 1 : 0;
-    // The search finds the last node with at most `path` paths before its own.
+    // The search finds the last node with at most `path` paths before its own paths.
     int64_t i = 0;
     for (int64_t end = graph.nodes; end - i > 1;) {
       const int64_t middle = (i + end) / 2;
@@ -74,7 +75,7 @@ struct PathNodes {
       else
         end = middle;
     }
-    path -= self * (i + 1);  // The number among the paths of edges only.
+    path -= self * (i + 1);  // The number among the paths that use edges.
     for (int n = 0; n < 4; ++n) node[n] = static_cast<int32_t>(i);
     if (self != 0 && path < numbers.before[row[i]]) return;
     const int64_t* const before = numbers.before + row[i];
@@ -94,7 +95,7 @@ struct PathNodes {
   }
 };
 
-/// Lengths and angles of one path, measured as path_geometry.h does. It must be compiled without fused
+/// Lengths and angles of one path, measured as in path_geometry.h. It must be compiled without fused
 /// products: for points on a line the two products of a cross product are then the same number, and their
 /// difference is 0.
 template <typename T>
@@ -155,7 +156,7 @@ struct PathMeasures {
   }
 };
 
-/// Item: a path. Each lane finds the path for itself, and computes the Gaussians of some columns.
+/// Item: a path. Each lane finds the path itself, and computes the Gaussians of some columns.
 template <typename T>
 struct FindPaths {
   FoundPaths<T> paths;

@@ -69,7 +69,8 @@ bool PathWalk::fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slo
   const int32_t* const target = graph_.target;
   const int64_t end = std::min(first + count, graph_.nodes);
   TileBuilder to(tile, slots, first);
-  // If slots run out, the caller clears the table and tries again; if it was empty, the tile has fewer paths.
+  // If there are too few slots, the caller clears the table and tries again; if it was empty, the tile has
+  // fewer paths.
   const auto no_slots = [&] {
     if (!held) return true;
     next_ = before;

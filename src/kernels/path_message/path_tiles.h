@@ -9,7 +9,7 @@ struct PathGraph {
   int64_t nodes = 0;
   const int64_t* row_begin = nullptr;  ///< [nodes + 1].
   const int32_t* target = nullptr;
-  bool self_paths = false;  ///< Each node i has a path (i, i, i, i), before its others.
+  bool self_paths = false;  ///< Whether each node i has a path (i, i, i, i), before its other paths.
 };
 
 /// Maps nodes to rows of a table that is filled from tile to tile until it is full. Results that depend on
@@ -27,7 +27,7 @@ struct NodeSlots {
 };
 
 /// Consecutive paths i -> j -> k -> p in the order of i, j, k and p, with their distinct (i, j, k) and (i, j)
-/// in the same order. The caller owns the arrays, which have `capacity` numbers.
+/// in the same order. The caller owns the arrays, which have `capacity` entries.
 struct PathTile {
   int64_t capacity = 0;
   int64_t paths = 0;
@@ -39,7 +39,7 @@ struct PathTile {
   int32_t* triple_node = nullptr;  ///< Slot of k.
   int32_t* path_triple = nullptr;
   int32_t* path_node = nullptr;    ///< Slot of p.
-  int32_t* path_source = nullptr;  ///< i less the first node of the walk's window.
+  int32_t* path_source = nullptr;  ///< i minus the first node of the walk's window.
 };
 
 /// Enumerates all paths of different nodes, one tile at a time. It stores no paths.
@@ -48,12 +48,12 @@ class PathWalk {
   explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
 
   /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if there
-  /// are no more. A tile ends early if there are too few free slots. Returns false, and does not advance, if
-  /// there are too few free slots for even one path: the caller must clear them.
+  /// are no more. A tile ends early if there are too few free slots. If there are too few even for one path,
+  /// returns false and does not advance: the caller must clear the slots.
   bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
 
  private:
-  // The next path to visit: edges by their place in `target`. -1 for k or p means their first.
+  // The next path to visit: edges by their place in `target`. -1 for k or p stands for their first edge.
   struct Place {
     int64_t source = 0;
     bool self = false;
@@ -69,7 +69,8 @@ class PathWalk {
   Place next_;
 };
 
-/// Returns the number of paths of different nodes that begin at `source`. The targets of each row must rise.
+/// Returns the number of paths of different nodes that begin at `source`. The targets of each row must
+/// ascend.
 int64_t count_paths(const PathGraph& graph, int64_t source);
 
 }  // namespace plimsoll

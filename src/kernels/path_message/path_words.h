@@ -4,9 +4,9 @@
 
 namespace plimsoll {
 
-/// The edges that third-order paths walk.
+/// The edges that paths of three edges use.
 enum class PathDirection : uint8_t {
-  both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are walked.
+  both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are used.
   ancestor,    ///< Each edge once, from its higher to its lower node: towards the root.
   descendant,  ///< Each edge once, from its lower to its higher node, however it is stored: away from the
                ///< root if parents are numbered before their children.
@@ -16,8 +16,8 @@ inline constexpr auto kWords<PathDirection> = std::to_array<std::string_view>({"
                                                                                "descendant"});
 
 /// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
-/// (i, i, i, i) for each node, whose lengths and angles are 0. `corrected` has no such path, and a periodic
-/// basis for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
+/// (i, i, i, i) per node, whose lengths and angles are 0. `corrected` has no such path, and a periodic basis
+/// for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
 enum class PathMode : uint8_t { corrected, reference };
 template <>
 inline constexpr auto kWords<PathMode> = std::to_array<std::string_view>({"corrected", "reference"});

@@ -14,21 +14,21 @@ struct RowSpan {
   int64_t column_step = 1;
 };
 
-/// How a product treats its result.
+/// Treatment of a product's result.
 struct ProductEnd {
   bool add = false;   ///< Add the result to y.
   bool relu = false;  ///< Replace negative results by 0.
 };
 
 /// Products of few rows with a constant matrix: y = x W^T + bias. W is packed once, for one level, in panels
-/// of columns of W^T that fit into registers. Sums go over the inputs in their order, whatever the number of
-/// rows: a row has the same bits alone and among others. T is float or double. Thread-safe.
+/// of columns of W^T that fit into registers. Inputs are added in their order, whatever the number of rows: a
+/// row has the same bits alone and among others. T is float or double. Thread-safe.
 template <typename T>
 struct ProductKernels {
-  int64_t panel;  ///< Outputs in a panel.
+  int64_t panel;  ///< Number of outputs in a panel.
 
   /// Packs W [out, in] in C order, as torch's Linear stores it, into product_size() numbers.
-  /// pack_transposed() packs from W^T [in, out]. Rows begin `step` numbers apart.
+  /// pack_transposed() packs from W^T [in, out]. Rows are `step` numbers apart.
   void (*pack)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
   void (*pack_transposed)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
   /// Computes y [rows, out] from x [rows, in]; bias is [out], or null. With `add` there is no bias.
@@ -42,7 +42,7 @@ struct ProductKernels {
 template <typename T>
 const ProductKernels<T>& product_kernels(Level level);
 
-/// Numbers in a packed matrix.
+/// Returns the number of entries in a packed matrix.
 template <typename T>
 int64_t product_size(const ProductKernels<T>& kernels, int64_t in, int64_t out) {
   return (out + kernels.panel - 1) / kernels.panel * kernels.panel * in;

@@ -12,10 +12,10 @@ template <typename T, int kLanes>
 struct ProductRows {
   using L = Lanes<T, kLanes>;
   static constexpr int kVectors = 2;  // Vectors in a panel.
-  static constexpr int kTile = 6;     // Rows at once: 12 sums keep both multipliers busy.
+  static constexpr int kTile = 6;     // Number of rows at once: 12 sums keep both multipliers busy.
   static constexpr int64_t kPanel = int64_t{kVectors} * kLanes;
 
-  // Packs W. The number of output c and input k is w[c * out_step + k * in_step].
+  // Packs W. The weight of output c and input k is w[c * out_step + k * in_step].
   static PLIMSOLL_INLINE void pack_steps(const T* w, int64_t in, int64_t out, int64_t out_step,
                                          int64_t in_step, T* packed) {
     for (int64_t first = 0; first < out; first += kPanel)

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-/// Calls step.template operator()<lanes>(c) for columns c in whole vectors, then one by one.
+/// Calls step.template operator()<lanes>(c) for columns c in whole vectors, then for single columns.
 template <typename T, int kLanes, typename Step>
 PLIMSOLL_INLINE void by_columns(int64_t features, Step step) {
   int64_t c = 0;
@@ -31,7 +31,7 @@ struct SegmentRows {
               if (rows > 0) result = L::load(first);
               for (int64_t n = 1; n < rows; ++n) {
                 const typename L::Vec value = L::load(first + n * features);
-                // NaN stays NaN at any place, as in torch.
+                // NaN is kept wherever it occurs, as in torch.
                 result = (value > result) | (value != value) ? value : result;
               }
             } else {
@@ -191,7 +191,7 @@ struct SegmentRows {
     if constexpr (sizeof(v) == sizeof(T)) {
       return static_cast<T>(::sqrt(static_cast<double>(v)));
     } else {
-      // The result is rounded as sqrt of the type is, because float has less than half of double's digits.
+      // The result is rounded like sqrt of the type, because float has less than half of double's digits.
       for (size_t i = 0; i < sizeof(v) / sizeof(T); ++i)
         v[i] = static_cast<T>(::sqrt(static_cast<double>(v[i])));
       return v;

@@ -6,8 +6,8 @@
 namespace plimsoll {
 
 // The reductions of segment.h on a CUDA device, all segments in one call, f32 and f64: x [N, F], ptr
-// [segments + 1], all in device memory. Stream, order of sums, errors and builds without CUDA are as in
-// attention_gpu.h. Gradients are overwritten.
+// [segments + 1], all in device memory. attention_gpu.h describes the stream, the order of sums, errors, and
+// builds without CUDA. Gradients are overwritten.
 
 template <typename T>
 void segment_reduce_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, Reduce kind,
@@ -27,7 +27,7 @@ template <typename T>
 void graph_norm_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, const T* weight,
                      const T* bias, const T* mean_scale, T eps, T* out, T* mean, T* r, void* stream);
 
-/// Size of the workspace in numbers.
+/// Returns the size of the workspace in numbers.
 constexpr int64_t graph_norm_backward_workspace(int64_t segments, int64_t features) {
   return Parts::max_numbers(segments, 3 * features);
 }

@@ -45,8 +45,8 @@ struct SegmentLanes {
     if (column(lane) >= features) return;
     for (int64_t n = begin + lanes.row(lane); n < end; n += lanes.rows()) use(n * features + column(lane));
   }
-  /// Returns whether the lane writes the numbers that exist once for each segment and column. place() is
-  /// their place in [G, F].
+  /// Returns whether the lane writes the numbers that exist once per segment and column. place() is their
+  /// place in [G, F].
   PLIMSOLL_DEVICE bool leads(int lane) const { return column(lane) < features && lanes.row(lane) == 0; }
   PLIMSOLL_DEVICE int64_t place(int lane) const { return segment * features + column(lane); }
   PLIMSOLL_DEVICE bool covers(int lane) const { return column(lane) < features; }
@@ -77,7 +77,7 @@ struct SegmentReduce {
     warp.each([&](int lane) {
       mine.over(lane, [&](int64_t at) {
         if (kind == Reduce::max)
-          // NaN stays NaN, as on the CPU.
+          // NaN is kept, as on the CPU.
           result[lane] = x[at] > result[lane] || x[at] != x[at] ? x[at] : result[lane];
         else
           result[lane] += x[at];

@@ -26,14 +26,14 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Count = std::optional<int64_t>;
-// Optional counts as the dispatcher passes them: symbolic where only shapes are computed, so that
-// torch.compile generates code for all counts.
+// Optional counts as the dispatcher passes them: symbolic if only shapes are computed, so that torch.compile
+// generates code for all counts.
 using SymCount = std::optional<c10::SymInt>;
 using AggregateSignature = Tensor(const Tensor&, const Tensor&, const Optional&, const Optional&, SymCount,
                                   const Optional&);
 using InDegreesSignature = Tensor(const Tensor&, c10::SymInt, c10::SymInt);
 
-constexpr int64_t kGrain = 256;  // Rows that one thread takes at a time.
+constexpr int64_t kGrain = 256;  // Number of rows that one thread takes at a time.
 
 // Views the order. Its length gives the number of edges it was made from.
 EdgeOrder view(const Tensor& order, int64_t sources, int64_t targets) {
@@ -105,7 +105,7 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
   const Tensor dout = grad.contiguous();
   Tensor buffer;
   const OutEdges out_edge = out_edges(edges, buffer);
-  // Places in the order become numbers of edges.
+  // Places in the order are replaced by numbers of edges.
   int32_t* const edge =
       buffer.mutable_data_ptr<int32_t>() + (out_edge.position - buffer.const_data_ptr<int32_t>());
   if (edge_scale)

@@ -16,7 +16,7 @@ namespace plimsoll {
 /// its targets; T = S unless `targets` is given. Scales are [S], [T] and [E], in the order of the caller's
 /// edges, of x's dtype, or undefined for 1. Differentiable once, by x only. torch.ops.plimsoll.aggregate is
 /// the same function. No tensor of size edges x F is made. Errors: UsageError for shapes and dtypes;
-/// InputError for an order of other counts.
+/// InputError for an order with other counts.
 at::Tensor aggregate(const at::Tensor& x, const at::Tensor& order, const at::Tensor& source_scale,
                      const at::Tensor& target_scale, std::optional<int64_t> targets = std::nullopt,
                      const at::Tensor& edge_scale = {});

@@ -26,8 +26,8 @@ int64_t check_order(const Tensor& x, const Tensor& order, int64_t targets) {
               order.device() == x.device(),
           "order i32 on x's device", order);
   const int64_t edges = edges_of_order(order.numel(), targets);
-  require(edges >= 0 && order.numel() == edge_order_size(targets, edges), "an order of so many targets",
-          order);
+  require(edges >= 0 && order.numel() == edge_order_size(targets, edges),
+          "an order with this number of targets", order);
   return edges;
 }
 
@@ -95,7 +95,7 @@ Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, con
   const Tensor dout = grad.contiguous();
   const DeviceOutEdges out = out_edges_on_device(order, sources, targets, edges);
   EntriesOnDevice entries{out.ptr, out.target, {}};
-  // Places in the order become numbers of edges.
+  // Places in the order are replaced by numbers of edges.
   if (edge_scale) entries.edge = edges_of(order, targets, edges).index_select(0, out.position);
   run_on_device(dout, entries, target_scale, edge_scale, source_scale, dx);
   return dx;

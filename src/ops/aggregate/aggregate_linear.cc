@@ -160,7 +160,7 @@ class AggregateLinearBackward {
 
   void run(const Tensor& weight, const Tensor& root, const LinearGradients& to) {
     const bool needs_x = std::get<0>(to).numel() > 0;
-    // If the gradient of x is not needed and x is narrower, x is summed again.
+    // If the gradient of x is not needed and x is narrower, the sums of x are computed again.
     again_ = !needs_x && x_.size(1) < grad_.size(1);
     if (needs_x) packed_weight_ = PackedWeight<T>::pack(weight, true);
     if (needs_x && root.defined()) packed_root_ = PackedWeight<T>::pack(root, true);

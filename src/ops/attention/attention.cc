@@ -23,7 +23,7 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
     throw UsageError(
         fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
-  // The check precedes the allocation; make_edge_order() names the counts.
+  // The check precedes the allocation; the error of make_edge_order() names the counts.
   if (std::max({edge_index.size(1), sources, targets}) >= std::numeric_limits<int32_t>::max())
     throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
                                  edge_index.size(1), sources, targets));
@@ -31,7 +31,7 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   if (ptr.defined()) {
     require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&
                 ptr.device() == edge_index.device() && same_nodes,
-            "ptr i64 [G + 1] beside edge_index, only where sources and targets are the same nodes", ptr);
+            "ptr i64 [G + 1] next to edge_index, only if sources and targets are the same nodes", ptr);
     if (ptr.is_cpu()) graphs = {ptr.const_data_ptr<int64_t>(), static_cast<size_t>(ptr.numel())};
   }
   if (!edge_index.is_cpu() && !edge_index.is_meta())
@@ -39,7 +39,7 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
   const int64_t edges = edge_index.size(1);
   const at::Tensor order = at::empty({edge_order_size(targets, edges)}, edge_index.options().dtype(at::kInt));
   const WorkspaceScope workspace;
-  // The rows are taken one by one, so that the first edges of a longer edge_index need no copy.
+  // The rows are made contiguous one by one, so that the first edges of a longer edge_index need no copy.
   const at::Tensor source = edge_index.select(0, 0).contiguous();
   const at::Tensor target = edge_index.select(0, 1).contiguous();
   if (order.is_meta()) {

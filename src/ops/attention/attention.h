@@ -9,13 +9,13 @@ namespace plimsoll {
 
 /// Returns edges by target, as attention reads them (kernels/edge_order.h): i32, one dimension. edge_index is
 /// i64 [2, E], sources above targets. With `same_nodes`, sources and targets are the same nodes, and ptr i64
-/// [G + 1] may give the graphs that they belong to. No edge may lead from one graph to another. ptr then says
-/// where the order may be cut; without it, the function searches for such places. Orders on a device are not
-/// cut and do not read ptr. Errors: UsageError, InputError.
+/// [G + 1] may give the graphs that they belong to. No edge may lead from one graph to another. The order is
+/// then cut into pieces between graphs; without ptr, the function searches for places to cut. Orders on a
+/// device are not cut and do not read ptr. Errors: UsageError, InputError.
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                       bool drop_loops, const at::Tensor& ptr = {});
 
-/// The number of the caller's edges, E, of an order with this number of targets.
+/// Returns the number of the caller's edges, E, of an order with this number of targets.
 template <typename Size>
 Size edges_of_order(const Size& order_size, const Size& targets) {
   return (order_size - edge_order_size(0, 0) - 2 * targets) / 2;
@@ -29,14 +29,14 @@ struct AttentionOptions {
   LoopFill fill = LoopFill::mean;  ///< Edge features of added self-loops.
   double fill_value = 0;
   double dropout = 0;           ///< Dropout probability of attention weights.
-  bool keep_projection = true;  ///< Keep z for backward; else it is computed again from x.
+  bool keep_projection = true;  ///< Keep z for backward; otherwise it is computed again from x.
   bool return_attention = false;
 };
 
-/// Tensors that every kind of attention takes. There are S sources, T targets, E edges, H heads of D channels
+/// Tensors that every kind of attention reads. There are S sources, T targets, E edges, H heads of D channels
 /// and K edge features.
 ///
-/// All floats have one dtype, f32 or f64. On the CPU they may also be bf16 with sums in f32: x, its
+/// All floats have the same dtype, f32 or f64. On the CPU they may also be bf16 with sums in f32. Then x, its
 /// projections with their weights and biases, edge_attr, z, out and their gradients are bf16; att, q,
 /// edge_weight, target_score and bias may be bf16 or f32 and have gradients of their own dtype; scores, their
 /// statistics and the returned attention are f32.

@@ -19,7 +19,7 @@ struct Layer {
   int64_t stored = static_cast<int64_t>(c10::elementSize(shape.dtype));
   int64_t sum = static_cast<int64_t>(c10::elementSize(sum_type(shape.dtype)));
   bool rounds = stored != sum;
-  int64_t width = shape.heads * shape.channels;  // In numbers, not bytes.
+  int64_t width = shape.heads * shape.channels;  // Width in numbers, not bytes.
   bool closed = shape.order.closed && !shape.other_targets;
 
   int64_t rows(int64_t nodes) const { return nodes * width * stored; }
@@ -32,7 +32,8 @@ struct Layer {
   int64_t ranges() const { return closed ? shape.order.pieces : parts(shape.targets, kProductRows); }
   int64_t groups() const { return AttentionRanges::groups_of(ranges()); }
   int64_t threads(int64_t work) const { return std::min<int64_t>(shape.threads, work); }
-  // Bytes that a product of bf16 takes: the operands, packed once, and the result in f32 before it is added.
+  // Returns the bytes that a product of bf16 needs: the operands, packed once, and the result in f32 before
+  // it is added.
   int64_t product_buffer(int64_t max_rows, int64_t features) const {
     if (!rounds) return 0;
     return 2 * (max_rows * (width + features) + width * features) * sum;
@@ -107,7 +108,8 @@ AttentionBytes gatv2_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
   const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t threads = layer.threads(layer.ranges());
-  const bool own = !shape.share_weights || shape.other_targets;  // Targets have their own projection.
+  const bool own = !shape.share_weights || shape.other_targets;  // Whether targets have a separate
+                                                                 // projection.
   const bool keep = shape.keep_projection;
   const int64_t all = layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
   const int64_t scratch =
@@ -153,8 +155,8 @@ AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, b
   const int64_t dz = layer.sum_rows(shape.sources) + (own ? layer.sum_rows(shape.targets) : 0);
   const int64_t z =
       shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
-  // The buffers of all parts of the products but the first, which is part of the output. Targets of their own
-  // have their own buffers.
+  // The buffers of all parts of the products except the first, which is part of the output. Targets that are
+  // other nodes have separate buffers.
   const int64_t first =
       projections * layer.sum + (transposed_groups(shape.sources) - 1) * weights * layer.sum;
   const int64_t second =

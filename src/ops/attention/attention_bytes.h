@@ -6,15 +6,15 @@
 
 namespace plimsoll {
 
-/// Bytes that an attention layer takes from torch's allocator. Forward holds output + saved + workspace at
+/// Bytes that an attention layer requests from torch's allocator. Forward holds output + saved + workspace at
 /// its peak and output + saved at its end. Backward holds output (gradients) + workspace. Inputs and incoming
 /// gradients, which are assumed to be contiguous, are not counted. Plans read `workspace` only: a layer
-/// without data allocates its output and saved tensors as one with data does (ops/meta_tensors.h).
+/// without data allocates its output and saved tensors like one with data (ops/meta_tensors.h).
 ///
 /// For f32 and f64 with one thread the numbers are exact to the byte. Several threads may hold less at once,
-/// never more than counted for their number. For bf16 the buffer of the library that multiplies is an upper
-/// bound, and small tensors are assumed to be bf16. Memory that BLAS takes for f32 and f64 does not pass
-/// torch's allocator.
+/// never more than is counted for their number. For bf16 the buffer of the library that multiplies is an
+/// upper bound, and small tensors are assumed to be bf16. Memory that BLAS allocates for f32 and f64 does not
+/// come from torch's allocator.
 struct AttentionBytes {
   int64_t output = 0;
   int64_t saved = 0;  ///< Kept for backward, in addition to inputs and output.
@@ -23,14 +23,15 @@ struct AttentionBytes {
   int64_t peak() const { return output + saved + workspace; }
 };
 
-/// The sizes that workspaces depend on in addition to counts: how the order of edges cuts the nodes.
+/// Sizes that workspaces depend on in addition to counts. They describe how the order of edges cuts the
+/// nodes.
 struct OrderSizes {
   bool closed = false;
   int64_t pieces = 0;
   int64_t largest = 0;  ///< Nodes of the largest piece.
   int64_t edges = 0;    ///< Edges of the order, without the self-loops that it leaves out.
   int64_t max_in = 0;   ///< Maximum edges of one target.
-  int64_t numbers = 0;  ///< Length of the order in numbers, where orders are distinguished by it.
+  int64_t numbers = 0;  ///< Length of the order in numbers, if orders are distinguished by it.
 };
 
 /// The shape of a layer. `edges` is E, the number of the caller's edges. target_features is 0 if targets are
@@ -43,7 +44,7 @@ struct AttentionShape {
   OrderSizes order = {};
   bool other_targets = false;
   bool loops = false;
-  bool bias = true;  ///< For GATv2, projections have a bias as well.
+  bool bias = true;  ///< Whether projections have a bias as well (GATv2 only).
   bool keep_projection = true;
   bool return_attention = false;
   bool share_weights = false;  ///< For GATv2 only.

@@ -39,7 +39,7 @@ void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, 
 void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                      const at::Tensor& out, const at::Tensor& alpha);
 
-/// Returns the tensor that alpha is written to: [E (+ T), H], or no rows if it is not asked for.
+/// Returns the tensor that alpha is written to: [E (+ T), H], or no rows if it is not requested.
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options);
 
@@ -47,7 +47,7 @@ at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
 inline at::Tensor gradient_of(const at::Tensor& given) {
   return given.defined() ? at::empty(given.sizes(), given.options()) : at::Tensor();
 }
-/// Returns zeros to sum a gradient up in, or an undefined tensor. For the first of several sums it is the
+/// Returns zeros in which to sum a gradient, or an undefined tensor. For the first of several sums it is the
 /// gradient itself, unless the gradient is rounded.
 inline at::Tensor zero_sum(const at::Tensor& gradient, bool first) {
   if (!gradient.defined()) return {};
@@ -64,7 +64,7 @@ void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at:
   if (!total.is_same(gradient)) gradient.copy_(total);
 }
 
-/// Fills in the members that all layers share, except the order, z and results. in.bias has the type of sums.
+/// Sets the members that all layers share, except the order, z and results. in.bias has the type of sums.
 template <typename T, typename Stored>
 void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                   const AttentionOptions& options) {
@@ -92,7 +92,7 @@ void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const
   layer.bias = read<T>(in.bias);
 }
 
-/// Fills in the same members and the order.
+/// Sets the same members and the order.
 template <typename T, typename Stored>
 void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                 const AttentionOptions& options) {
@@ -101,8 +101,8 @@ void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const A
                                 sizes.targets, sizes.edges);
 }
 
-/// The ranges that threads share: closed pieces if the order has them, else ranges of a fixed number of
-/// targets.
+/// The ranges that are distributed over threads: closed pieces if the order has them, otherwise ranges of a
+/// fixed number of targets.
 class AttentionRanges {
  public:
   static constexpr int64_t kNodes = kProductRows;
@@ -114,7 +114,7 @@ class AttentionRanges {
   int64_t end(int64_t r) const {
     return order_.closed ? order_.piece_ptr[r + 1] : std::min((r + 1) * kNodes, order_.targets);
   }
-  /// Ranges of sources, if pieces are not closed.
+  /// Number of ranges of sources, if pieces are not closed.
   int64_t source_count() const { return (order_.sources + kNodes - 1) / kNodes; }
   int64_t source_end(int64_t r) const { return std::min((r + 1) * kNodes, order_.sources); }
   int64_t largest() const {
@@ -122,7 +122,8 @@ class AttentionRanges {
     for (int64_t r = 0; r < count(); ++r) max = std::max(max, end(r) - begin(r));
     return max;
   }
-  /// Groups of closed pieces whose sums of weight gradients are kept apart and added in order.
+  /// Number of groups of closed pieces. Sums of weight gradients are kept separate by group and added in
+  /// order.
   int64_t groups() const { return groups_of(count()); }
   static int64_t groups_of(int64_t pieces) { return std::clamp<int64_t>(pieces / 4, 1, 16); }
 
@@ -130,11 +131,12 @@ class AttentionRanges {
   EdgeOrder order_;
 };
 
-/// Returns the shape of a layer without data, for its workspace (ops/attention/attention_bytes.h). Call it in
-/// a MetaTensors.
+/// Returns the shape of a layer without data, for its workspace (ops/attention/attention_bytes.h). Call it
+/// while a MetaTensors is active.
 AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
                         const AttentionOptions& options);
-/// Groups of pieces or of ranges that the workspaces of such a layer are counted in.
+/// Returns the number of groups, of pieces or of ranges, for which the workspaces of such a layer are
+/// counted.
 int64_t workspace_groups(const AttentionShape& shape);
 
 /// Runs transpose_edge_order() into a tensor, which must outlive the view.

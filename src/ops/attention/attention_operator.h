@@ -1,7 +1,7 @@
 #pragma once
 
 // Code that the operators gat and gatv2 share: their options as the dispatcher passes them, and their
-// registration. NAME and NAME_backward are separate operators, so that torch.compile sees through both; the
+// registration. NAME and NAME_backward are separate operators, so that torch.compile can trace both; the
 // autograd kernel of NAME connects them.
 
 #include <torch/library.h>
@@ -25,7 +25,7 @@
 #define PLIMSOLL_ATTENTION_SCHEMA                                                                         \
   "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, " \
   "bool return_attention"
-/// The arguments, taken from AttentionOptions.
+/// The arguments, read from AttentionOptions.
 #define PLIMSOLL_ATTENTION_MEMBERS(options)                                                         \
   (options).heads, (options).slope, (options).loops, word_of((options).fill), (options).fill_value, \
       (options).dropout, (options).keep_projection, (options).return_attention
@@ -92,14 +92,15 @@ inline AttentionOptions saved_options(torch::autograd::AutogradContext* context)
           .return_attention = data["return_attention"].toBool()};
 }
 
-/// The gradient of out that backward starts from: zeros [targets, width] where only alpha was used.
+/// Returns the gradient of out with which backward starts: zeros [targets, width] if only alpha was used.
 inline at::Tensor gradient_of_out(const torch::autograd::variable_list& gradients, const at::Tensor& x,
                                   const at::Tensor& weight, const at::Tensor& per_target) {
   return gradients[0].defined() ? gradients[0]
                                 : at::zeros_symint({per_target.sym_size(0), weight.sym_size(0)}, x.options());
 }
 
-/// Returns what a backward returns: the gradient of each given tensor that needs one. Options have none.
+/// Returns the result of a backward function: the gradient of each given tensor that needs one. Options have
+/// none.
 template <size_t kTensors>
 torch::autograd::variable_list gradients_of(torch::autograd::AutogradContext* context,
                                             const torch::autograd::variable_list& saved,

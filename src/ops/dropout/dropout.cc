@@ -65,7 +65,7 @@ class DropoutFunction : public torch::autograd::Function<DropoutFunction> {
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     static const auto op = find_operator<decltype(dropout_cpu)>("plimsoll::dropout");
-    // Dropout is linear in x: the gradient is dropped by the same numbers.
+    // Dropout is linear in x: the same factors apply to the gradient.
     return {op.call(grads[0], context->saved_data["p"].toDouble(), context->get_saved_variables()[0]),
             Tensor(), Tensor()};
   }

@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// Inverted dropout of x, f32 of any shape: each number becomes 0 with probability p, else x / (1 - p).
+/// Inverted dropout of x, f32 of any shape: each number becomes 0 with probability p, otherwise x / (1 - p).
 ///
-/// The dropped numbers follow only from `seed` i64 [3] on the CPU (seed, layer below 2^16, epoch below 2^32)
-/// and from their place in x (kernels/dropout/dropout.h), for any number of threads. So no mask is kept for
-/// backward. Differentiable any number of times. torch.ops.plimsoll.dropout is the same function. Errors:
-/// UsageError for another shape, dtype or p.
+/// The choice of dropped numbers depends only on `seed` i64 [3] on the CPU (seed, layer below 2^16, epoch
+/// below 2^32) and on their place in x (kernels/dropout/dropout.h), for any number of threads. So no mask is
+/// kept for backward. Differentiable any number of times. torch.ops.plimsoll.dropout is the same function.
+/// Errors: UsageError for another shape, dtype or p.
 at::Tensor dropout(const at::Tensor& x, double p, const at::Tensor& seed);
 
 }  // namespace plimsoll

@@ -19,7 +19,7 @@ namespace {
 
 AttentionSizes check(const GatTensors& in, const AttentionOptions& options) {
   require(in.att_target.defined() || (in.target_score.defined() && in.target_score.dim() == 2),
-          "att_target, or target_score [T, H] where targets are other nodes than sources", in.target_score);
+          "att_target, or target_score [T, H] if targets are other nodes than sources", in.target_score);
   const AttentionSizes sizes =
       check_attention(in, options, in.att_target.defined() ? in.x.size(0) : in.target_score.size(0),
                       in.q.defined() ? in.q.size(0) : 0);
@@ -87,7 +87,8 @@ at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
 }
 
 // Computes scores from x if z is rounded, because <x W, a> of a rounded x W is not exact. Near 0, rounding
-// would change the side of LeakyReLU, which shows in gradients that are small remainders of a cancellation.
+// would change the side of LeakyReLU, which is visible in gradients that are small remainders of a
+// cancellation.
 void precise_scores(const GatTensors& in, const AttentionSizes& sizes, const GatSaved& saved) {
   const at::Tensor source = fold(in.weight, in.att_source);
   const at::Tensor folded =
@@ -172,7 +173,7 @@ struct Backward {
   GatInputGradients& to;
   int64_t width = sizes.width();
 
-  // The sums of one group of ranges, which are added up in the order of groups.
+  // The sums of one group of ranges, which are added in the order of groups.
   struct Sums {
     at::Tensor weight, att_source, att_target, q, bias;
   };

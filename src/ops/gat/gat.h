@@ -8,13 +8,14 @@ namespace plimsoll {
 struct GatTensors : AttentionTensors {
   at::Tensor att_source;    ///< [H, D]
   at::Tensor att_target;    ///< [H, D]; undefined if targets are other nodes than the sources.
-  at::Tensor target_score;  ///< [T, H], the scores of such targets; else undefined.
+  at::Tensor target_score;  ///< [T, H], the scores of targets that are other nodes than the sources;
+                            ///< otherwise undefined.
   at::Tensor q;             ///< [K, H], or undefined (kernels/gat/gat.h).
 };
 
 /// The tensors that forward keeps for backward, z in x's dtype and scores in the type of sums: z [S, H*D] (no
 /// rows if it is computed again), s [S, H], t [T, H], highest [T, H], scale [T, H]; alpha [E (+ T), H] if
-/// asked for, else no rows.
+/// requested, otherwise no rows.
 struct GatSaved {
   at::Tensor z, s, t, highest, scale, alpha;
 };
@@ -24,13 +25,13 @@ struct GatOutput {
   GatSaved saved;
 };
 
-/// Gradients; undefined if not asked for or if there is no such input.
+/// Gradients; undefined if not requested or if there is no such input.
 struct GatInputGradients {
   at::Tensor x, weight, att_source, att_target, target_score, edge_attr, q, bias;
 };
 
 /// Graph attention: the kernels of kernels/gat/gat.h and the products around them. It runs in parallel over
-/// closed pieces or ranges of nodes. The kernels' bits do not depend on the number of threads.
+/// closed pieces or ranges of nodes. The kernels' results have the same bits for any number of threads.
 GatOutput gat_forward(const GatTensors& tensors, const AttentionOptions& options);
 GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
                                const GatTensors& tensors, const GatSaved& saved,

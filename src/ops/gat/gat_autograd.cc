@@ -132,7 +132,7 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
                                 kept(edge_attr), kept(q), kept(bias), kept(seed), kept(keys), z, s, t,
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
-    context->set_materialize_grads(false);  // z would get a gradient as large as itself.
+    context->set_materialize_grads(false);  // Otherwise z would get a gradient as large as itself.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }
@@ -173,7 +173,7 @@ Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, 
   return made;
 }
 
-// Scores, and the tensors that they are made of, stay float32.
+// Scores, and the tensors from which they are computed, stay float32.
 template <c10::DeviceType kDevice>
 Seven forward_autocast(PLIMSOLL_GAT_PARAMETERS) {
   const Autocast autocast(kDevice);

@@ -19,7 +19,7 @@ AttentionSizes check(const Gatv2Tensors& in, const AttentionOptions& options) {
     require(in.x_target.dim() == 2 && in.x_target.is_contiguous() &&
                 in.x_target.scalar_type() == in.x.scalar_type() && in.x_target.device() == in.x.device(),
             "x_target [T, F2] of x's dtype, on x's device", in.x_target);
-    require(in.target_weight.defined(), "target_weight where targets are other nodes", in.target_weight);
+    require(in.target_weight.defined(), "target_weight if targets are other nodes", in.target_weight);
   }
   require(in.target_weight.defined() || !in.target_bias.defined(),
           "target_bias only together with target_weight", in.target_bias);
@@ -126,7 +126,7 @@ int64_t scratch_size(const EdgeOrder& order, const AttentionSizes& sizes) {
   return gatv2_scratch_size(order, sizes.heads, sizes.channels, sizes.edge_features);
 }
 
-// Computes whole projections, if pieces are not closed or targets are other nodes.
+// Computes whole projections if pieces are not closed or targets are other nodes.
 template <typename T, typename Stored>
 void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved,
                  Gatv2<T, Stored>& layer) {
@@ -163,7 +163,7 @@ void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Sav
   });
 }
 
-// The sums of one group of ranges, which are added up in the order of groups.
+// The sums of one group of ranges, which are added in the order of groups.
 struct Sums {
   at::Tensor weight, weight_bias, target_weight, target_bias, att, edge_weight, bias;
 
@@ -278,7 +278,7 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
   for (Sums& mine : sums) mine = Sums(to, &mine == sums.data(), false);
   const at::Tensor& x_target = in.x_target.defined() ? in.x_target : in.x;
-  // All buffers are taken together, so that the peak is a sum and not a maximum.
+  // All buffers are allocated together, so that the peak is the sum, not the maximum.
   const std::vector<at::Tensor> sum_buffers = transposed_buffers(dz, in.x);
   const std::vector<at::Tensor> target_buffers =
       in.x_target.defined() ? transposed_buffers(dz_target, x_target) : std::vector<at::Tensor>();

@@ -20,7 +20,7 @@ struct Gatv2Tensors : AttentionTensors {
 
 /// The tensors that forward keeps for backward, z in x's dtype and scores in the type of sums: z [S, H*D] and
 /// z_target [T, H*D] (no rows if they are computed again, and no rows of z_target if it is z), highest [T,
-/// H], scale [T, H]; alpha [E (+ T), H] if asked for, else no rows.
+/// H], scale [T, H]; alpha [E (+ T), H] if requested, otherwise no rows.
 struct Gatv2Saved {
   at::Tensor z, z_target, highest, scale, alpha;
 };
@@ -30,19 +30,19 @@ struct Gatv2Output {
   Gatv2Saved saved;
 };
 
-/// Gradients; undefined if not asked for or if there is no such input.
+/// Gradients; undefined if not requested or if there is no such input.
 struct Gatv2InputGradients {
   at::Tensor x, weight, weight_bias, x_target, target_weight, target_bias, att, edge_attr, edge_weight, bias;
 };
 
 /// Dynamic graph attention: the kernels of kernels/gatv2/gatv2.h and the products around them; parallel and
-/// repeatable as gat_forward() is.
+/// reproducible like gat_forward().
 Gatv2Output gatv2_forward(const Gatv2Tensors& tensors, const AttentionOptions& options);
 Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
                                    const Gatv2Tensors& tensors, const Gatv2Saved& saved,
                                    const AttentionOptions& options, bool needs_x, bool needs_edge_attr);
 
-/// gatv2_forward() with its gradient: returns (out, alpha). Second derivatives are refused.
+/// Does the same as gatv2_forward(), with gradients: returns (out, alpha). Second derivatives are refused.
 std::pair<at::Tensor, at::Tensor> gatv2(const Gatv2Tensors& tensors, const AttentionOptions& options);
 
 }  // namespace plimsoll

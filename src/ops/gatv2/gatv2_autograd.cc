@@ -122,7 +122,7 @@ class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
                                 kept(target_bias), att, order, kept(edge_attr), kept(edge_weight), kept(bias),
                                 kept(seed), kept(keys), z, z_target, highest, scale});
     context->mark_non_differentiable({z, z_target, highest, scale});
-    context->set_materialize_grads(false);  // z would get a gradient as large as itself.
+    context->set_materialize_grads(false);  // Otherwise z would get a gradient as large as itself.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, z_target, highest, scale};
   }
@@ -165,7 +165,7 @@ Gradients backward_autograd(const at::Tensor& grad_out, const Optional& grad_alp
   return made;
 }
 
-// Scores, and the tensors that they are made of, stay float32.
+// Scores, and the tensors from which they are computed, stay float32.
 template <c10::DeviceType kDevice>
 Made forward_autocast(PLIMSOLL_GATV2_PARAMETERS) {
   const Autocast autocast(kDevice);

@@ -8,32 +8,33 @@ namespace plimsoll {
 
 /// Losses of a linear layer with many classes. The logits x W^T + b [N, C] never exist as a whole, neither in
 /// forward nor in backward: they are computed kLogitRows rows at a time, or kDeviceLogitRows on a CUDA
-/// device. x is f32 or f64 [N, D], weight [C, D], bias [C], all of one dtype; the result is [N].
+/// device. x is f32 or f64 [N, D], weight [C, D], bias [C], all of the same dtype; the result is [N].
 /// Differentiable once, by x, weight and bias. torch.ops.plimsoll has the losses under the same names.
 ///
 /// If gradients are needed, forward also computes the gradients of the sum of all losses, tile by tile.
-/// Backward scales them if all losses have one gradient, as those of a mean have; else it computes the logits
+/// Backward scales them if all losses have the same gradient, as for a mean; otherwise it computes the logits
 /// again.
 ///
 /// Errors: UsageError for shapes and dtypes and, on the CPU, for classes that are not below C or a ptr that
-/// does not rise from 0. On a device the loss of a row with such a class is NaN. Thread-safe. A call takes
-/// one thread, so the bits are the same for any number of threads.
+/// does not rise from 0. On a device the loss of a row with such a class is NaN. Thread-safe. A call uses one
+/// thread, so the bits are the same for any number of threads.
 
 /// torch's cross_entropy of each row; target is i64 [N].
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                 const at::Tensor& target);
-/// The mean over all C, for each row, of torch's binary_cross_entropy_with_logits against 1 for the classes
+/// For each row, the mean over all C of torch's binary_cross_entropy_with_logits against 1 for the classes
 /// classes[ptr[n]] .. classes[ptr[n+1]-1], which must be distinct, and 0 for the others. ptr is i64 [N + 1],
-/// classes i64 [M]; numbers from ptr[N] on are not read.
+/// classes i64 [M]; the entries of classes from ptr[N] on are not read.
 at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                  const at::Tensor& ptr, const at::Tensor& classes);
 
-/// Rows of logits that are in memory at once.
+/// Maximum number of rows of logits that are in memory at once.
 inline constexpr int64_t kLogitRows = 64;
-/// More rows, because each operation on a device has a cost of its own.
+/// The same on a device: more rows, because each operation on a device has a fixed cost.
 inline constexpr int64_t kDeviceLogitRows = 2048;
 
-/// The operators without autograd, and the gradients by x, weight and bias from the gradients of the losses.
+/// The operators without autograd, and the gradients with respect to x, weight and bias from the gradients of
+/// the losses.
 at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                     const at::Tensor& target);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_cpu(const at::Tensor& grad,
@@ -47,7 +48,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_multilabel_bce_backward_cp
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
     const at::Tensor& ptr, const at::Tensor& classes);
 
-/// The losses, and the gradients of their sum by x, weight and bias.
+/// The losses, and the gradients of their sum with respect to x, weight and bias.
 using LossesAndGradients = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 LossesAndGradients linear_cross_entropy_both_cpu(const at::Tensor& x, const at::Tensor& weight,
                                                  const at::Tensor& bias, const at::Tensor& target);

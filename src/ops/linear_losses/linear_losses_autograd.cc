@@ -19,7 +19,7 @@ using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-// Returns whether all losses have one gradient.
+// Returns whether the gradients of all losses are the same number.
 bool is_uniform(const Tensor& grad) {
   if (!grad.is_cpu())
     return grad.size(0) > 0 && (grad.stride(0) == 0 || grad.eq(grad.select(0, 0)).all().item<bool>());
@@ -32,7 +32,7 @@ bool is_uniform(const Tensor& grad) {
                                           : equal(grad.const_data_ptr<double>());
 }
 
-// One operator: its name, its functions, and the tensors that name the right classes.
+// One operator: its name, its functions, and the tensors that contain the target classes.
 struct CrossEntropy {
   static constexpr const char* kName = "plimsoll::linear_cross_entropy";
   static constexpr const char* kBackward = "plimsoll::linear_cross_entropy_backward";
@@ -68,7 +68,7 @@ struct Registered {
     if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
     return made;
   }
-  // Scales the gradients of the sum of all losses, if the gradients of the losses are all one number.
+  // Scales the gradients of the sum of all losses if the gradients of the losses are the same number.
   // Planning assumes that they are.
   static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias, const Classes&... classes, const Tensor& dx,

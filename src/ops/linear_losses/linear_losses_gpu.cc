@@ -11,7 +11,7 @@
 #include "ops/numbers.h"
 
 // The operators of linear_losses.h on a CUDA device, one tile of logits at a time as on the CPU. A tile has
-// more rows, because each operation on a device has a cost of its own. The host has checked classes and ptr.
+// more rows, because each operation on a device has a fixed cost. The host has checked classes and ptr.
 
 namespace plimsoll {
 namespace {
@@ -27,7 +27,7 @@ void check_index(const Tensor& x, const Tensor& index, int64_t count, const char
           expected, index);
 }
 
-// The right classes of a tile's rows, and the kernel of their loss.
+// The target classes of a tile's rows, and the kernel of their loss.
 struct Targets {
   Tensor target;
 
@@ -62,7 +62,7 @@ void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 }
 
 // Calls work(rows of x, their logits or the gradients of these, first row) for all tiles in their order. The
-// tile is allocated with all its rows, however few there are, so that plans are exact.
+// tile is allocated with all its rows, however few are used, so that plans are exact.
 template <typename Labels, typename Work>
 void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const Labels& labels,
                 bool gradients, const Tensor& grad, const Tensor& losses, const Work& work) {

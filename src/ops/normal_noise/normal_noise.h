@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Standard normal numbers, f32 of the shape of `like` [rows, channels], made from counter-based random
-/// numbers by the transform of Box and Muller, "A note on the generation of random normal deviates", 1958.
-/// The number of (row, channel) depends only on (seed, epoch, item[row], local[row], channel)
+/// Returns standard normal numbers, f32 of the shape of `like` [rows, channels], made from counter-based
+/// random numbers by the transform of Box and Muller, "A note on the generation of random normal deviates",
+/// 1958. The number of (row, channel) depends only on (seed, epoch, item[row], local[row], channel)
 /// (base/philox.h). item i64 [rows] is the index of the row's graph in its data set, local i64 [rows] its
 /// number within the graph. Thread-safe.
 at::Tensor normal_noise(const at::Tensor& like, uint64_t seed, uint32_t epoch, const at::Tensor& item,

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Fills in the numbers of a PathBasis (kernels/path_message/path_message.h), one slope and one offset for
-/// each Gaussian.
+/// Sets the numbers of a PathBasis (kernels/path_message/path_message.h), one slope and one offset per
+/// Gaussian.
 template <typename T>
 void fill_path_basis(const PathSizes& sizes, double cutoff, bool periodic, T* slope, T* offset) {
   const auto gaussians = [&](int64_t count, double last) {

@@ -18,7 +18,7 @@ using Tensor = at::Tensor;
 
 constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
 
-// Orients the edge as it is walked; returns false if it is not walked.
+// Orients an edge in the direction in which paths use it; returns false if they do not use it.
 bool walk(PathDirection direction, int64_t& from, int64_t& to) {
   if (from == to) return false;
   if (direction != PathDirection::both && (from > to) == (direction == PathDirection::descendant))
@@ -26,7 +26,7 @@ bool walk(PathDirection direction, int64_t& from, int64_t& to) {
   return true;
 }
 
-// Sorts the targets of each row. With `once`, removes duplicates. Returns the number of edges that stay.
+// Sorts the targets of each row. With `once`, removes duplicates. Returns the number of edges that are left.
 void sort_rows(int64_t nodes, bool once, int64_t* row_begin, int32_t* target) {
   int64_t kept = 0;
   for (int64_t n = 0; n < nodes; ++n) {
@@ -41,8 +41,8 @@ void sort_rows(int64_t nodes, bool once, int64_t* row_begin, int32_t* target) {
   row_begin[nodes] = kept;
 }
 
-// Refuses graphs with too many paths. Paths are at most walks of three edges: those over the middle edge j ->
-// k are edges into j times edges out of k.
+// Throws InputError for graphs with too many paths. There are at most as many paths as walks of three edges.
+// The walks over the middle edge j -> k are the edges into j times the edges out of k.
 void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* target, int64_t* in) {
   for (int64_t e = 0; e < row_begin[nodes]; ++e) ++in[target[e]];
   int64_t walks = 0;
@@ -52,8 +52,8 @@ void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* tar
       int64_t more;
       if (__builtin_mul_overflow(in[j], out, &more) || __builtin_add_overflow(walks, more, &walks))
         throw InputError(
-            fmt::format("paths: {} edges have 2^63 walks of three edges or more, expected fewer; take fewer "
-                        "neighbours a node or spanning trees",
+            fmt::format("paths: {} edges have 2^63 walks of three edges or more, expected fewer; use fewer "
+                        "neighbours per node, or spanning trees",
                         row_begin[nodes]));
     }
 }

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxPanel = 32;  // Maximum outputs in a panel of a packed matrix, at any level.
+constexpr int64_t kMaxPanel = 32;  // Maximum number of outputs in a panel of a packed matrix, at any level.
 
 int64_t packed_size(int64_t in, int64_t out) {
   return (out + kMaxPanel - 1) / kMaxPanel * kMaxPanel * in;
@@ -26,7 +26,7 @@ int64_t PathLayer<T>::bytes(const PathSizes& sizes, bool backward) {
   return lay_out(sizes, backward, nullptr, counted);
 }
 
-// Takes the packed weights, and the numbers that follow from them for a tile and its slots.
+// Allocates the packed weights, and the numbers that are derived from them for a tile and its slots.
 template <typename T>
 void PathLayer<T>::Memory::take_layer(PathPieces& pieces, const PathSizes& sizes) {
   const int64_t h = sizes.hidden;
@@ -50,7 +50,7 @@ void PathLayer<T>::Memory::take_layer(PathPieces& pieces, const PathSizes& sizes
   pieces.take(table, sizes.slots() * 16 * h);
 }
 
-// Takes the lengths of a tile's paths, and their angles and torsions if the layer has these.
+// Allocates the lengths of a tile's paths, and their angles and torsions if the layer has these.
 template <typename T>
 void PathLayer<T>::Memory::take_geometry(PathPieces& pieces, const PathSizes& sizes) {
   const auto take = [&](auto*& piece, int64_t numbers, bool needed) {
@@ -71,7 +71,7 @@ void PathLayer<T>::Memory::take_geometry(PathPieces& pieces, const PathSizes& si
   take(geometry.path_cosine, sizes.tile, angles);
 }
 
-// Takes the paths of a tile, the table of slots and the sums of sources.
+// Allocates the paths of a tile, the table of slots and the sums of sources.
 template <typename T>
 void PathLayer<T>::Memory::take_tile(PathPieces& pieces, const PathSizes& sizes, bool backward) {
   const int64_t h = sizes.hidden;
@@ -91,7 +91,7 @@ void PathLayer<T>::Memory::take_tile(PathPieces& pieces, const PathSizes& sizes,
   if (sizes.shared || backward) pieces.take(dz, sizes.tile * 4 * h);
 }
 
-// Takes transposed weights and gradients.
+// Allocates transposed weights and gradients.
 template <typename T>
 void PathLayer<T>::Memory::take_backward(PathPieces& pieces, const PathSizes& sizes) {
   const int64_t h = sizes.hidden;
@@ -118,7 +118,7 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
   m.take_geometry(pieces, sizes);
   m.take_tile(pieces, sizes, backward);
   if (backward) m.take_backward(pieces, sizes);
-  // The piece that grows with the nodes comes last, where nothing is rounded: plans need sizes that are
+  // The piece that grows with the nodes comes last and is not rounded, because plans need sizes that are
   // affine in the nodes.
   pieces.take(m.slots.slot_of, sizes.nodes);
   return pieces.bytes();
@@ -192,7 +192,7 @@ void PathLayer<T>::compute_nodes() {
   ready_ = m_.slots.used;
 }
 
-// Computes the rows of r3, one for all paths of an edge that have p and their side of the plane in common.
+// Computes the rows of r3, one for all paths of an edge that have the same p and the same side of the plane.
 template <typename T>
 void PathLayer<T>::share() {
   PathGeometry<T>& g = m_.geometry;
@@ -266,7 +266,7 @@ void PathLayer<T>::sum_up() {
   for (int64_t p = 0; p < tile.paths; ++p) ++m_.counts[tile.path_source[p]];
 }
 
-// Calls work() on each tile of the paths from `count` sources, whose sums are zero before.
+// Calls work() on each tile of the paths from `count` sources. The sums of these sources are zero before.
 template <typename T>
 template <typename Work>
 void PathLayer<T>::over_tiles(int64_t first, int64_t count, const Work& work) {

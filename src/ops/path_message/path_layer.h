@@ -10,16 +10,15 @@
 namespace plimsoll {
 
 /// One call of path_message on plain memory: the layer with its weights folded and packed, and the tile that
-/// is computed. Thread-compatible.
+/// is computed. Not thread-safe; different objects may be used at the same time.
 ///
 /// C1 = [Ai Aj Ak Ap B1 B2 B3] is split, and the second matrix M of each MLP of Gaussians G is folded into
 /// its B, Q = B M, so that the inner sum before the first ReLU is
 ///
 ///     z = (Ai x_i + c0) + Aj x_j + Q1 r1(i, j) + Ak x_k + Q2 r2(i, j, k) + Ap x_p + Q3 r3(i, j, k, p)
 ///
-/// with r = relu(M' G + m'). Terms of nodes are computed once for each node, those of edges once for each
-/// edge of the tile, those of triples once for each triple, and only Q3 r3 once for each path. C3 is applied
-/// to sums of paths.
+/// with r = relu(M' G + m'). Terms of nodes are computed once per node, those of edges once per edge of the
+/// tile, those of triples once per triple, and only Q3 r3 once per path. C3 is applied to sums of paths.
 template <typename T>
 class PathLayer {
  public:
@@ -32,7 +31,7 @@ class PathLayer {
 
   /// Writes the sums of messages, [N, H].
   void forward(T* out);
-  /// Adds the gradients by x [N, H] and by weights, from those of the sums.
+  /// Adds the gradients with respect to x [N, H] and to weights, computed from the gradients of the sums.
   void backward(const T* grad, T* dx, const Gradients& gradients);
 
   /// Size of `memory` in bytes.
@@ -91,7 +90,7 @@ class PathLayer {
   const ProductKernels<T>& products_;
   Memory m_;
   T* dx_ = nullptr;
-  int64_t ready_ = 0;  // Slots whose products are computed.
+  int64_t ready_ = 0;  // Number of slots whose products are computed.
   int64_t rows_ = 0;   // Rows of r3: the number of paths, or fewer if they share rows.
 };
 

@@ -5,24 +5,30 @@
 
 namespace plimsoll {
 
-/// The sizes that the memory of one call of path_message depends on (path_message.h).
+/// The sizes that determine the memory of one call of path_message (path_message.h).
 struct PathSizes {
   int64_t nodes = 0;
   int64_t hidden = 0;                               ///< H
   int64_t distances = 0, angles = 0, torsions = 0;  ///< Numbers of Gaussians.
-  int64_t tile = 0;                                 ///< Paths that are in memory at once.
-  bool shared = false;  ///< Paths that differ only in k share the terms that do not depend on k.
+  int64_t tile = 0;                                 ///< Maximum number of paths in memory at once.
+  bool shared = false;  ///< Whether paths that differ only in k share the terms that do not depend on k.
 
-  int64_t slots() const { return tile < 128 ? 128 : tile; }  ///< Nodes whose products are in memory at once.
-  int64_t window() const { return 2 * tile; }                ///< Sources whose sums are in memory at once.
+  int64_t slots() const {
+    return tile < 128 ? 128 : tile;
+  }  ///< Maximum number of nodes whose products are
+     ///< in memory at once.
+  int64_t window() const {
+    return 2 * tile;
+  }  ///< Maximum number of sources whose sums are in
+     ///< memory at once.
   /// Numbers between columns of Gaussians, so that columns do not fall into few sets of a cache.
   int64_t step() const { return tile + 16; }
-  /// Inputs of the MLP of edges (0), triples (1) and paths (2).
+  /// Returns the number of inputs of the MLP of edges (0), triples (1) and paths (2).
   int64_t inputs(int mlp) const { return distances + (mlp > 0 ? angles : 0) + (mlp > 1 ? torsions : 0); }
 };
 
-// Weights by their index in PathWeights (path_message.h): those of the MLP of edges (0), triples (1) and
-// paths (2), and the three that combine them. After each comes its bias.
+// Indices of weights in PathWeights (path_message.h): those of the MLPs of edges (0), triples (1) and paths
+// (2), and the three that combine them. Each is followed by its bias.
 constexpr size_t first_weight(int mlp) {
   return static_cast<size_t>(4 * mlp);
 }
@@ -31,7 +37,8 @@ constexpr size_t second_weight(int mlp) {
 }
 inline constexpr size_t kC1 = 12, kC2 = 14, kC3 = 16;
 
-/// Hands out pieces of one block of memory, each aligned to 64 bytes. Without memory it counts only.
+/// Hands out pieces of one block of memory, each aligned to 64 bytes. If there is no memory, it only counts
+/// bytes.
 class PathPieces {
  public:
   explicit PathPieces(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
@@ -48,7 +55,7 @@ class PathPieces {
   int64_t bytes_ = 0;
 };
 
-/// The workspace of a call in bytes, for numbers of `number_bytes` bytes.
+/// Returns the workspace of a call in bytes, for numbers of `number_bytes` bytes.
 int64_t path_workspace(const PathSizes& sizes, bool backward, size_t number_bytes);
 
 }  // namespace plimsoll

@@ -12,32 +12,33 @@
 namespace plimsoll {
 
 struct PathOptions {
-  int64_t tile = 256;  ///< Paths that are in memory at once, 16 to 65536. The result depends on it, because
-                       ///< sums are cut by it.
-  double cutoff = 10;  ///< Distances have Gaussians from 0 to it; above 0.
+  int64_t tile = 256;  ///< Maximum number of paths in memory at once, 16 to 65536. The result depends on it,
+                       ///< because it determines how sums are cut.
+  double cutoff = 10;  ///< Gaussians of distances range from 0 to this; above 0.
   PathMode mode = PathMode::corrected;
   bool distances_only = false;  ///< Use no angles and torsions; see PathWeights.
-  bool planar = false;  ///< All z of pos are equal. Paths that differ only in k share the terms that depend
-                        ///< only on i, j and p. The result is the same except for rounding.
+  bool planar = false;  ///< Whether all z coordinates of pos are equal. Paths that differ only in k then
+                        ///< share the terms that depend only on i, j and p. The result is the same except for
+                        ///< rounding.
 };
 
-/// The edges that paths walk, by source, without self-loops. The edges of a node are in the order of targets.
-/// Made once for all layers by path_edges().
+/// The edges that paths use, by source, without self-loops. The edges of a node are in the order of targets.
+/// path_edges() makes them once for all layers.
 struct PathEdges {
   at::Tensor row_begin;  ///< i64 [N + 1]: the edges of node n are row_begin[n] .. row_begin[n + 1] - 1.
-  at::Tensor target;     ///< i32 [E]; numbers from row_begin[N] on are not set.
+  at::Tensor target;     ///< i32 [E]; entries from row_begin[N] on are not set.
 };
 
-/// Makes the edges of `nodes` nodes from edge_index i64 [2, E], source and target. Parallel edges stay apart
-/// for `both`. Errors: InputError for a node out of range, and if there could be 2^63 paths; UsageError for
-/// another shape and for 2^31 nodes or edges. Thread-safe.
+/// Makes the edges of `nodes` nodes from edge_index i64 [2, E], source and target. With `both`, parallel
+/// edges stay separate. Errors: InputError for a node out of range, and if there could be 2^63 paths;
+/// UsageError for another shape and for 2^31 nodes or edges. Thread-safe.
 PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection direction);
 
 /// Returns the number of paths of three edges by their first node, i64 [N], without the paths (i, i, i, i).
-/// The time grows with the number of pairs of consecutive edges.
+/// The time is proportional to the number of pairs of consecutive edges.
 at::Tensor path_counts(const PathEdges& edges);
 
-/// Errors: UsageError for shapes and dtypes, InputError for edges that path_edges() does not make.
+/// Throws UsageError for shapes and dtypes, InputError for edges that path_edges() does not make.
 void check_path_edges(const PathEdges& edges, int64_t nodes);
 
 /// The parameters of one layer, in the order and with the shapes of SGMP's state_dict (Linear: weight
@@ -61,12 +62,12 @@ inline constexpr std::array<const char*, 18> kPathWeightNames = {
 /// Checks everything but the edges. Errors: UsageError for shapes, dtypes and options.
 PathSizes check_path_layer(const at::Tensor& x, const at::Tensor& pos, const PathWeights& weights,
                            const PathOptions& options);
-/// Checks positions on the host. Errors: InputError for a position that is NaN or infinite, UsageError for
-/// planar if z differ.
+/// Checks positions on the host. Errors: InputError for a position that is NaN or infinite; UsageError for
+/// `planar` if z coordinates differ.
 void check_positions(const at::Tensor& pos, bool planar);
 
-/// The messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS
-/// 2021): of node i the sum over all paths i -> j -> k -> p of different nodes of
+/// Returns the messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks",
+/// NeurIPS 2021). That of node i is the sum over all paths i -> j -> k -> p of different nodes of
 ///
 ///     C3 relu(C2 relu(C1 [x_i, x_j, x_k, x_p, g1, g2, g3]))
 ///
@@ -74,18 +75,19 @@ void check_positions(const at::Tensor& pos, bool planar);
 /// of |r_p - r_j|, its angle to r_j - r_i and the torsion between k and p about it. The caller adds x. Angles
 /// at an edge of length 0 are 0.
 ///
-/// x is f32 or f64 [N, H], pos [N, 3] and weights of its dtype; the result is [N, H]. Differentiable once, by
-/// x and weights; pos is data and has no gradient. Only the arguments are kept for backward: paths are
-/// enumerated again, and the terms of each tile are computed again. The workspace depends on N, H, the
+/// x is f32 or f64 [N, H], pos [N, 3] and weights of the same dtype; the result is [N, H]. Differentiable
+/// once, by x and weights; pos is data and has no gradient. Only the arguments are kept for backward: paths
+/// are enumerated again, and the terms of each tile are computed again. The workspace depends on N, H, the
 /// numbers of Gaussians and the options (ops/path_message/path_memory.h), not on the paths.
 ///
-/// torch.ops.plimsoll.path_message is the same function. It takes one thread, so the bits are the same for
-/// any number of them. Errors: UsageError for shapes, dtypes and options, for a pos that requires its
-/// gradient, and for planar if z differ; InputError for a position that is NaN or infinite. Thread-safe.
+/// torch.ops.plimsoll.path_message is the same function. It uses one thread, so the bits are the same for any
+/// number of threads. Errors: UsageError for shapes, dtypes and options, for a pos that requires its
+/// gradient, and for `planar` if z coordinates differ; InputError for a position that is NaN or infinite.
+/// Thread-safe.
 at::Tensor path_message(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                         const PathWeights& weights, const PathOptions& options);
 
-/// The operator without autograd, and the gradients by x and by weights from those of the sums.
+/// The operator without autograd, and the gradients with respect to x and weights from those of the sums.
 at::Tensor path_message_cpu(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                             const PathWeights& weights, const PathOptions& options);
 std::pair<at::Tensor, PathWeights> path_message_backward_cpu(const at::Tensor& grad, const at::Tensor& x,

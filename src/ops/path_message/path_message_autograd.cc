@@ -60,7 +60,7 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
-// The tile on a device is larger, because each operation there has a cost of its own.
+// The tile on a device is larger, because each operation there has a fixed cost.
 int64_t device_tile(int64_t tile) {
   constexpr int64_t kMin = 16'384;
   return std::max(tile, kMin);
@@ -77,7 +77,7 @@ Gradients backward_on_device(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
-// Allocates workspaces as the operators on a device do.
+// Allocates workspaces in the same way as the operators on a device.
 void ask_on_device(bool backward, const Tensor& x, const Tensor& pos, const Tensor& target,
                    const PathWeights& weights, const PathOptions& options) {
   const WorkspaceScope workspace;
@@ -139,13 +139,13 @@ class PathMessageFunction : public torch::autograd::Function<PathMessageFunction
         data["cutoff"].toDouble(), mode, data["distances_only"].toBool(), data["planar"].toBool());
     variable_list all = {dx, Tensor(), Tensor(), Tensor()};
     all.insert(all.end(), gradients.begin(), gradients.end());
-    all.resize(all.size() + 5);  // One for each option.
+    all.resize(all.size() + 5);  // One entry per option.
     return all;
   }
 };
 
 Tensor forward_autograd(PLIMSOLL_PATH_PARAMETERS) {
-  if (pos.requires_grad()) throw UsageError("path_message: pos is data and takes no gradient; detach it");
+  if (pos.requires_grad()) throw UsageError("path_message: pos is data and has no gradient; detach it");
   const auto needs_gradient = [](const Tensor& tensor) { return tensor.requires_grad(); };
   if (at::GradMode::is_enabled() &&
       (x.requires_grad() || std::any_of(weights.begin(), weights.end(), needs_gradient)))
@@ -173,7 +173,8 @@ Gradients backward_autograd(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return made;
 }
 
-// Lengths and angles need all their digits, and sums go over many paths, so all is computed in float32.
+// Lengths and angles need all their digits, and sums are over many paths, so everything is computed in
+// float32.
 template <c10::DeviceType kDevice>
 Tensor forward_autocast(PLIMSOLL_PATH_PARAMETERS) {
   const Autocast cast(kDevice);

@@ -19,8 +19,8 @@ namespace {
 
 using Tensor = at::Tensor;
 
-// Rows that one product sums over. A product over all rows of a tile has few results and many rows, so that a
-// GPU would be idle. It is cut into products of kPartRows rows, whose results are added up.
+// Number of rows that one product sums over. A product over all rows of a tile has few results and many rows,
+// so that a GPU would be idle. It is cut into products of kPartRows rows, whose results are added.
 constexpr int64_t kPartRows = 512;
 constexpr int64_t whole_parts(int64_t rows) {
   return rows / kPartRows;
@@ -71,7 +71,7 @@ struct DevicePieces {
   }
 };
 
-// Writes the gradient where values are above 0, else 0. `to` may be either argument.
+// Writes the gradient where values are above 0, otherwise 0. `to` may be either argument.
 void keep_positive(const Tensor& gradient, const Tensor& values, const Tensor& to) {
   Tensor kept = to;
   at::threshold_backward_out(kept, gradient, values, 0);
@@ -247,7 +247,7 @@ class DevicePathLayer {
       add_product(sum, a.narrow(0, parts * kPartRows, rest).t(), b.narrow(0, parts * kPartRows, rest));
   }
 
-  // A gradient takes the place of an array that is no longer read: of s, and then dr takes that of s.
+  // A gradient replaces an array that is no longer read: that of s, and then dr replaces s.
   void backward_tile(int64_t rows, const PathWeights& gradients) {
     const Tensor z = view(m_.z, {rows, 4 * h_});
     const Tensor ds = view(m_.s, {rows, 2 * h_});
@@ -341,7 +341,7 @@ int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backwa
   const int64_t layer = number_bytes == sizeof(float)
                             ? DevicePieces<float>().lay_out(sizes, edges, backward, nullptr)
                             : DevicePieces<double>().lay_out(sizes, edges, backward, nullptr);
-  // Counts of nodes while paths are numbered, later the buffer that sorts a tile.
+  // Holds counts of nodes while paths are numbered; later it is the buffer that sorts a tile.
   const int64_t counting = (3 * sizes.nodes + edges) * static_cast<int64_t>(sizeof(int64_t));
   return layer + kSmall + std::max(counting, backward ? sizes.tile * kSortBytes : 0);
 }

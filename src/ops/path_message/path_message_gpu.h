@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-// The layer of path_message.h on a CUDA device. Paths are found there by their numbers, a tile at a time, and
-// products are torch's. Terms of edges and triples are computed once for each path, and terms of nodes once.
-// Edges must come from path_edges(), on the device, and are not checked. Each tile's sums are added in the
-// order of paths, whatever the device does at once.
+// The layer of path_message.h on a CUDA device. Paths are found there by their numbers, one tile at a time,
+// and products are computed by torch. Terms of edges and triples are computed once per path, and terms of
+// nodes once. Edges must come from path_edges(), on the device, and are not checked. Each tile's sums are
+// added in the order of paths, however much the device computes at the same time.
 
 at::Tensor path_message_on_device(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                                   const PathWeights& weights, const PathOptions& options);
@@ -17,7 +17,8 @@ std::pair<at::Tensor, PathWeights> path_message_backward_on_device(const at::Ten
                                                                    const PathWeights& weights,
                                                                    const PathOptions& options);
 
-/// The bytes they take in addition to their results. `edges` is the length of PathEdges::target.
+/// Returns the bytes that these functions need in addition to their results. `edges` is the length of
+/// PathEdges::target.
 int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backward, size_t number_bytes);
 
 }  // namespace plimsoll

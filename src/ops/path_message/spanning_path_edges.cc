@@ -27,7 +27,7 @@ struct Candidate {
   }
 };
 
-// 64 bits that are a function of the two numbers, in either order.
+// Returns 64 bits that are a function of the two numbers, in either order.
 uint64_t weight_of(const Philox& philox, const SpanningKey& key, uint32_t graph, uint32_t a, uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const Philox::Counter of_low =
@@ -45,7 +45,7 @@ int32_t find_root(int32_t* parent, int32_t node) {
   return node;
 }
 
-// Kruskal's algorithm: moves the edges of the forest to the front. Returns the number of these.
+// Kruskal's algorithm: moves the edges of the forest to the front. Returns their number.
 int64_t keep_forest(Candidate* edges, int64_t count, int32_t* parent, int64_t nodes) {
   std::sort(edges, edges + count);
   for (int64_t n = 0; n < nodes; ++n) parent[n] = static_cast<int32_t>(n);
@@ -66,7 +66,7 @@ struct KeyedEdges {
   const int64_t *source, *target, *graph, *number;
 };
 
-// Writes all edges but self-loops with their weights. Returns the number of these.
+// Writes all edges except self-loops with their weights. Returns their number.
 int64_t weigh_edges(const KeyedEdges& in, const SpanningKey& key, Candidate* candidate) {
   const Philox philox(key.seed);
   int64_t count = 0;
@@ -84,8 +84,8 @@ int64_t weigh_edges(const KeyedEdges& in, const SpanningKey& key, Candidate* can
   return count;
 }
 
-// Writes the rows of the walked edges. Each tree edge is walked in one or two directions. They are counted,
-// and then placed from the end of each row.
+// Writes the rows of the edges that paths use. Each tree edge is used in one or two directions. Edges are
+// counted, and then placed from the end of each row.
 void place_walks(const Candidate* candidate, int64_t kept, PathDirection direction, int64_t nodes,
                  int64_t* row_begin, int32_t* walked) {
   const auto over_walks = [&](const auto& work) {

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The key of a random spanning tree of a graph.
+/// Identifies a random spanning tree of a graph.
 struct SpanningKey {
   uint64_t seed = 0;
   uint32_t epoch = 0;
@@ -12,15 +12,15 @@ struct SpanningKey {
 };
 
 /// Makes the edges of a random spanning tree of each graph, or of a spanning forest if it is not connected,
-/// in the form in which path_edges() makes all edges. The tree is the minimum spanning tree under random
-/// weights, walked both ways for PathDirection::both (SGMP-st; Zhang and Zhao, "Representation Learning on
+/// in the same form as path_edges(). The tree is the minimum spanning tree under random weights, with both
+/// directions of each edge for PathDirection::both (SGMP-st; Zhang and Zhao, "Representation Learning on
 /// Spatial Networks", NeurIPS 2021). It has few paths of three edges: about N for N nodes.
 ///
 /// edge_index is i64 [2, E]; node_keys is i64 [3, N] as in Batch: rows 0 and 1 are the graph's index and the
 /// node's number in it. The weight of an edge is a function of seed, epoch, tree, graph and the numbers of
 /// its two nodes (base/philox.h), so that the tree does not depend on the block, on the order of edges or on
-/// the direction in which they are stored. `target` has 2 N numbers, or N for one direction; those up to
-/// row_begin[N] are set. Errors: as path_edges(). Thread-safe.
+/// the direction in which they are stored. `target` has 2 N entries, or N for one direction; those up to
+/// row_begin[N] are set. Errors: those of path_edges(). Thread-safe.
 PathEdges spanning_path_edges(const at::Tensor& edge_index, const at::Tensor& node_keys,
                               const SpanningKey& key, PathDirection direction);
 

@@ -13,7 +13,7 @@
 #include "ops/packed_weight.h"
 
 // Computes out = relu(x) weight^T + bias. x is f32 or f64 [N, F], weight [O, F], bias [O] or undefined, of
-// x's dtype. The result of relu is never whole in memory, and only the inputs are kept for backward.
+// x's dtype. The result of relu never exists as a whole, and only the inputs are kept for backward.
 // Differentiable once. The bits are the same for any number of threads. Errors: UsageError for shapes and
 // dtypes.
 
@@ -33,7 +33,7 @@ void check_relu_linear(const Tensor& x, const Tensor& weight, const Optional& bi
   if (bias) require_like(x, *bias, {weight.size(0)}, "bias [O] of x's dtype");
 }
 
-// NaN stays NaN, as in torch.
+// NaN is kept, as in torch.
 template <typename T>
 void relu_rows(const T* x, int64_t count, T* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = x[i] <= 0 ? T(0) : x[i];

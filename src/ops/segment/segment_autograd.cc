@@ -20,8 +20,8 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-// Returns whether memory is planned: in a MetaTensors the kernels' own functions allocate as they do with
-// data.
+// Returns whether memory is being planned: in a MetaTensors the kernels' own functions allocate as they do
+// with data.
 bool planning() {
   return MetaTensors::active();
 }
@@ -121,7 +121,7 @@ class NormFunction : public torch::autograd::Function<NormFunction> {
   }
 };
 
-// Sizes are symbolic where only shapes are computed.
+// Sizes are symbolic if only shapes are computed.
 using GatherCsr = Tensor(const Tensor&, const Tensor&, c10::SymInt);
 
 class GatherFunction : public torch::autograd::Function<GatherFunction> {
@@ -154,7 +154,7 @@ Tensor gather_csr_autograd(const Tensor& x, const Tensor& ptr, c10::SymInt rows)
   return GatherFunction::apply(x, ptr, rows);
 }
 
-// Runs a backward operator, which refuses to be differentiated again.
+// Runs a backward operator whose result must not be differentiated again.
 template <typename Backward, typename... Arguments>
 auto once(const char* name, const Tensor& grad, const Arguments&... arguments) {
   auto made = [&] {

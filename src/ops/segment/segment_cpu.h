@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// Segments that one thread takes at a time. Each such group has its own sums of weight gradients.
+/// Number of segments that one thread computes at a time. Each such group has separate sums of weight
+/// gradients.
 inline constexpr int64_t kSegmentGrain = 64;
 
 /// The operators of segment.h on the CPU and their gradients, without autograd.

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Limits at which a block closes. They are part of the recipe and never depend on the budget.
+/// Limits at which a block is closed. They are part of the recipe and never depend on the budget.
 struct BlockLimits {
   int64_t graphs = 64;
   int64_t nodes = 4096;
@@ -29,12 +29,12 @@ struct NamedGraphList {
 /// same on every machine.
 void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch);
 
-/// Cuts a list of graphs into blocks of consecutive entries. A block closes before it would exceed a limit; a
-/// graph larger than the limits is a block by itself. Returns the first index of each block, followed by
-/// graphs.size().
+/// Cuts a list of graphs into blocks of consecutive entries. A block is closed before it would exceed a
+/// limit; a graph larger than the limits is a block by itself. Returns the first index of each block,
+/// followed by graphs.size().
 GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
                      const BlockLimits& limits);
-/// Returns the number of these blocks. Allocates nothing.
+/// Returns the number of blocks that cut_blocks() makes. Allocates nothing.
 int64_t count_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
                      const BlockLimits& limits);
 

@@ -34,7 +34,8 @@ void GraphBlock::clear() {
 
 namespace {
 
-// Frees the old memory first: reserve() would keep it until the new is filled, but there is nothing to copy.
+// Frees the old memory first: reserve() would keep it until the new memory is filled, but there is nothing to
+// copy.
 template <typename V>
 void make_room_in(V& values, int64_t count) {
   if (values.capacity() < static_cast<size_t>(count)) V().swap(values);
@@ -50,7 +51,7 @@ void fill_room_in(V& values, int64_t count) {
 
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
-    throw InputError(fmt::format("graph {} has {} {}, more than can be used", graph, what, value));
+    throw InputError(fmt::format("graph {} has {} {}, more than is supported", graph, what, value));
   return static_cast<int32_t>(value);
 }
 

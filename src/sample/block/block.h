@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Sizes of one graph, which decide the memory of its block.
+/// Sizes of one graph. They determine the memory that its block needs.
 struct GraphShape {
   int32_t nodes = 0;
   int32_t edges = 0;
@@ -57,16 +57,16 @@ struct ItemRows {
   int64_t numbers(int64_t graphs, int64_t nodes) const { return width * rows(graphs, nodes); }
 };
 
-/// Numbers per node, edge and graph of a source.
+/// Numbers per node, edge and graph of a source of blocks.
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
   ItemRows teacher = {};    ///< Teacher outputs.
-  int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, else 0.
+  int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, or 0.
   ItemRows targets = {};    ///< Regression targets, if any.
   int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
-  bool planar = false;      ///< All z of the source are equal.
-  bool row_places = false;  ///< GraphBlock::row_place is used.
+  bool planar = false;      ///< Whether all z coordinates of the source are equal.
+  bool row_places = false;  ///< Whether GraphBlock::row_place is used.
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -80,23 +80,23 @@ struct GraphBlock {
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
   /// [N] Class of each node, -1 without a label; empty if nodes have no labels. If nodes have regression
-  /// targets: 0 for nodes with a target, else -1.
+  /// targets: 0 for nodes with a target, otherwise -1.
   Vector<int64_t, Tag::blocks> node_y;
-  /// [P, 2] Nodes of the block that may have an edge; empty unless pairs are predicted.
+  /// [P, 2] Pairs of nodes of the block that may have an edge; empty unless pairs are predicted.
   Vector<int32_t, Tag::blocks> pairs;
-  Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if the pair is an edge, else 0.
+  Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if the pair is an edge, otherwise 0.
   Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W] Teacher outputs; empty without a teacher.
   /// [G, W] or [N, W] Regression targets, NaN if unknown; empty if none are requested.
   Vector<float, Tag::blocks> targets;
   Vector<float, Tag::blocks> pos;  ///< [N, 3] Positions of the nodes; empty if none are requested.
   /// [G, hops] Prefixes within 0 .. hops-1 hops; empty if graphs are not samples.
   Vector<Prefix, Tag::blocks> prefixes;
-  /// [N] Locations of feature rows if some are left out (FeatureRows): p for row p of the left-out rows, -1 -
-  /// p for row p of x, whose first rows are then the other rows in node order. If empty, x has a row for each
-  /// node.
+  /// [N] Location of the feature row of each node, if some rows are left out (FeatureRows): p for row p of
+  /// the left-out rows, or -1 - p for row p of x, whose first rows are then the rows of the other nodes, in
+  /// node order. If empty, x has a row for each node.
   Vector<int32_t, Tag::blocks> row_place;
 
-  /// Makes the block empty. Its memory stays for the next block.
+  /// Makes the block empty. Its memory is kept for the next block.
   void clear();
   /// Makes the block empty, with capacity for `size`. Errors: BudgetExceeded.
   void make_room(const BlockSize& size, const RowWidths& widths);
@@ -111,7 +111,7 @@ struct GraphBlock {
 /// Computes the shape of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
 Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
-/// Bytes read from and written to disks in an epoch, including validation.
+/// Disk traffic of an epoch, including validation.
 struct ReadingCost {
   double read = 0;
   double written = 0;
@@ -121,7 +121,7 @@ struct ReadingCost {
   int64_t validating = 0;  ///< Number of validation graphs.
 };
 
-/// What it took to compute the shapes of all graphs, if that is work: to sample them.
+/// Work that was needed to compute the shapes of all graphs, if they had to be sampled for it.
 struct StartUpCost {
   int64_t graphs = 0;
   double seconds = 0;
@@ -138,36 +138,36 @@ class BlockSource {
   virtual int64_t node_features() const = 0;  ///< Features per node, F.
   virtual int64_t edge_features() const = 0;  ///< Features per edge, K.
   virtual RowWidths widths() const { return {node_features(), edge_features()}; }
-  /// Maximum widths that read() may use temporarily; in a block with space for them it allocates nothing.
+  /// Maximum widths that read() may use temporarily. If a block has space for them, read() allocates nothing.
   virtual RowWidths room() const { return widths(); }
   /// Returns the splits and recordings of the graphs, the features and the vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 
-  /// Replaces `block` by these graphs, in this order.
+  /// Replaces the content of `block` by these graphs, in this order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
-  /// Computes the shape of every graph, by index, on `threads` threads. Errors: InputError for counts or
-  /// labels beyond 32 bits.
+  /// Computes the shape of every graph on `threads` threads. The result is indexed by graph. Errors:
+  /// InputError for counts or labels beyond 32 bits.
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
 
-  /// Returns the cost of the last call of shapes(); nothing if the source does not count it.
+  /// Returns the cost of the last call of shapes(); nullopt if the source does not count it.
   virtual std::optional<StartUpCost> start_up_cost() const { return std::nullopt; }
 
-  /// For sources of samples: shapes of the parts within 0 .. hops-1 hops of a graph's seeds, without labels.
-  /// [graphs(), hops], computed by shapes() and valid until its next call.
+  /// For sources of samples: shapes of the parts of each graph within 0 .. hops-1 hops of its seeds, without
+  /// labels. [graphs(), hops], computed by shapes() and valid until its next call.
   virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
 
   /// Maximum additional bytes (Tag::cache) that make reading faster; 0 if a cache does not help.
   virtual int64_t max_cache_bytes() const { return 0; }
   /// Replaces the cache by one of this many bytes. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
-  /// Estimates the disk traffic of an epoch with a cache of this size and the available disk space, after
-  /// shapes(). Returns nothing if the source has no cache.
+  /// Estimates the disk traffic of an epoch for a cache of this size and the available disk space. Call it
+  /// after shapes(). Returns nullopt if the source has no cache.
   virtual std::optional<ReadingCost> reading_cost(int64_t /*cache_bytes*/) const { return std::nullopt; }
-  /// Returns the counters of the cache so far; nothing if the source has no cache.
+  /// Returns the counters of the cache so far; nullopt if the source has no cache.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
 
-  /// For sources with RowWidths::row_places: their feature rows. Null if blocks have all their rows.
+  /// Returns the feature rows of a source with RowWidths::row_places. Null if blocks have all their rows.
   virtual const FeatureRows* feature_rows() const { return nullptr; }
 
   /// Tells the system that these graphs will be read from disk soon.

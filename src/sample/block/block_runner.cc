@@ -22,7 +22,7 @@ class SizeScope {
     try {
       slab_.resize(bytes_);
     } catch (const Error&) {
-      // Tensors outlive their block: the next range that is taken reports it.
+      // Tensors outlive their block; taking the next range reports it.
     }
   }
 
@@ -31,7 +31,7 @@ class SizeScope {
   const int64_t bytes_;
 };
 
-// The system may also refuse memory that is not in the ledger: small objects, a page at a time.
+// The system may also refuse memory that is not in the ledger: that of small objects, one page at a time.
 template <typename Function>
 auto with_typed_refusals(const Function& function) {
   try {
@@ -121,13 +121,14 @@ void BlockRunner::follow_pressure() {
 }
 
 void BlockRunner::restore() {
-  const std::string reason = "it is over: " + pressure_->reason();
+  const std::string reason = "it has ended: " + pressure_->reason();
   pressure_->set_given_back(0);
   try {
     slab_.resize(slab_bytes_);
     on_event_({"restored", reason, slab_.bytes()});
   } catch (const BudgetExceeded& error) {
-    slab_bytes_ = slab_.bytes();  // It stays small: fewer blocks are in flight, but results do not change.
+    slab_bytes_ = slab_.bytes();  // The slab stays small: fewer blocks are in flight, but results do not
+                                  // change.
     on_event_({"restore_refused", error.what(), slab_.bytes()});
   }
 }
@@ -138,7 +139,8 @@ void BlockRunner::drop_blocks() {
   for (Kept& kept : kept_) kept = Kept();
 }
 
-// Swaps memory: the graphs a worker read are kept, and the memory that was kept goes to the worker.
+// Swaps memory: the graphs that a worker has read are kept, and the worker gets the memory of the graphs that
+// were kept before.
 void BlockRunner::keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs) {
   if (pass != Pass::first || block >= static_cast<int64_t>(kept_.size()) || level_ > 0) return;
   Kept& kept = kept_[static_cast<size_t>(block)];
@@ -234,7 +236,7 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
       [&](int64_t item, Turn& turn) {
         const auto worker = static_cast<size_t>(turn.worker());
         const int64_t b = start + item;
-        // The range is destroyed last, as it holds what the block's work leaves behind.
+        // The range is destroyed last, because it holds the tensors that the block's work leaves behind.
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
         std::optional<RangeScope> scope;
         if (slab_.bytes() > 0) scope.emplace(range);

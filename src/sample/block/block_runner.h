@@ -27,27 +27,29 @@ class RangePlanner {
   virtual void plan(std::span<const int64_t> graphs, RangePlan& plan) const = 0;
 };
 
-/// Runs the blocks of a batch on worker threads, depth first: a worker takes the next block and a range of
-/// the slab for it, works on it alone, and commits its results in block order. Memory use is that of the
-/// blocks in flight, whatever the size of the batch. Results are committed in the same order for any number
-/// of threads and any budget.
+/// Runs the blocks of a batch on worker threads, depth first. A worker takes the next block and a range of
+/// the slab for it, works on it alone, and commits its results in block order. Only the blocks in flight need
+/// memory, whatever the size of the batch. Results are committed in the same order for any number of threads
+/// and any budget.
 ///
-/// A block whose memory is refused runs again: older blocks end, younger ones in flight are abandoned with
-/// all their bytes, the block runs alone with the whole slab and everything else the ledger has, and then the
-/// younger ones run again. If that fails too, the caller gets BudgetExceeded.
+/// A block whose memory is refused runs again. First older blocks finish, and younger ones in flight are
+/// abandoned with all their bytes. Then the block runs alone, with the whole slab and everything else the
+/// ledger has left. Finally the younger blocks run again. If the block fails alone, too, the caller gets
+/// BudgetExceeded.
 ///
-/// While the system is short of memory, whoever uses it, the runner holds less (watch()): between two blocks
-/// it first drops the blocks read ahead, and then all of the slab except what the largest block needs.
+/// While the system is short of memory, whichever process uses it, the runner holds less (watch()). Between
+/// two blocks it first drops the blocks read ahead, and then all of the slab except what the largest block
+/// needs.
 class BlockRunner {
  public:
   /// Action that is executed in block order. It may hold tensors of the block, and lives as long as the
   /// block's memory.
   using Commit = std::function<void()>;
-  /// Work on the block whose first graph is graphs[first]. It is called from several threads at once, and may
-  /// be called several times for a block.
+  /// Work on the block whose first graph is graphs[first]. It is called on several threads at once, and may
+  /// be called several times for one block.
   using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
 
-  /// A decision made because memory is short.
+  /// A decision that was made because memory is short.
   struct Event {
     /// One of pressure, prefetch_dropped, blocks_reduced, restored, restore_refused, rerun.
     const char* name;
@@ -56,11 +58,11 @@ class BlockRunner {
   };
   using OnEvent = std::function<void(const Event&)>;
 
-  /// Pass over graphs that are processed twice, by one kind of work and then by another.
+  /// A pass over graphs that are processed twice, by one kind of work and then by another.
   enum class Pass : uint8_t { only, first, second };
 
-  /// `source` and `shapes` (an entry for each graph) must outlive the runner. `keep` is the number of blocks
-  /// that a first pass keeps for the second; others are read again. There is no slab until resize() is
+  /// `source` and `shapes` (one entry per graph) must outlive the runner. `keep` is the number of blocks that
+  /// a first pass keeps for the second; the other blocks are read again. There is no slab until resize() is
   /// called.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch, int64_t keep = 0);
@@ -69,15 +71,15 @@ class BlockRunner {
   /// must be enough for any single block. Errors: BudgetExceeded.
   void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t min_bytes = 0);
 
-  /// Holds less memory from now on while there is `pressure`, which must outlive the runner; null disables
-  /// this. Each decision is reported on the thread that calls run().
+  /// Holds less memory from now on while `pressure` reports that it is short. `pressure` must outlive the
+  /// runner; null disables this. Each decision is reported on the thread that calls run().
   void watch(Pressure* pressure, OnEvent on_event);
 
-  /// run() throws Interrupted before it starts another block once this flag is set; null disables this.
+  /// Makes run() throw Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
 
-  /// Records the activity of workers and of the reader in `spans`, which must outlive its use; null disables
-  /// this. Must not be called while a batch runs.
+  /// Records the activity of the workers and of the reader in `spans`, which must outlive the runner or a
+  /// later call; null disables this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the
@@ -85,7 +87,7 @@ class BlockRunner {
   void expect(std::span<const int64_t> graphs);
   void forget() { prefetcher_.forget(); }
 
-  /// Runs all blocks of a batch. Without a planner tensors are on the heap. Errors: the first error of the
+  /// Runs all blocks of a batch. Without a planner, tensors are on the heap. Errors: the first error of the
   /// work or the commits, in block order; later blocks are not committed.
   void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr,
            Pass pass = Pass::only);
@@ -94,16 +96,16 @@ class BlockRunner {
   /// allocations and frees. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
 
-  /// Number of times a block had to run again alone.
+  /// Number of times that a block had to run again alone.
   int64_t reruns() const { return reruns_; }
-  /// Number of times memory was given back because the system was short of it.
+  /// Number of times that memory was given back because the system was short of it.
   int64_t sheds() const { return sheds_; }
   /// Number of tensors that did not fit into their block's range and used the heap.
   int64_t overflows() const { return slab_.overflows(); }
-  /// Number of blocks whose tensors were not as planned.
+  /// Number of blocks whose tensors differed from the plan.
   int64_t unforeseen() const { return slab_.unforeseen(); }
-  /// Time of all workers together, in seconds: working on blocks, or waiting for a block to be read, for a
-  /// range of the slab, or for older blocks to be committed.
+  /// Total time of all workers, in seconds: working on blocks, or waiting for a block to be read, for a range
+  /// of the slab, or for older blocks to be committed.
   struct Times {
     double working = 0;
     double reading = 0;
@@ -147,21 +149,21 @@ class BlockRunner {
   void note(Activity what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block = nullptr);
   std::array<std::atomic<int64_t>, 4> ns_{};
   SpanSink* spans_ = nullptr;
-  int level_ = 0;  // Last handled level of pressure; changes only between runs of the workers.
+  int level_ = 0;  // Level of pressure that was handled last; changes only between runs of the workers.
   Pressure* pressure_ = nullptr;
   const std::atomic<bool>* interrupt_ = nullptr;
   OnEvent on_event_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // One per worker; its memory is reused.
   // Blocks kept by a first pass, by their index in it; `graphs` is empty if the block was not kept. Only one
-  // worker uses each at a time.
+  // worker uses each entry at a time.
   struct Kept {
     std::span<const int64_t> graphs;
     GraphBlock block;
   };
   std::vector<Kept> kept_;
   std::vector<RangePlan> plans_;   // One per worker.
-  std::vector<SlabRange> ranges_;  // One per worker: the range it took and does not work in yet.
+  std::vector<SlabRange> ranges_;  // One per worker: the range that it took and does not work in yet.
   Prefetcher prefetcher_;
   Workers workers_;
 };

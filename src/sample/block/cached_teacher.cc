@@ -31,7 +31,7 @@ void CachedTeacher::read(std::span<const int64_t> graphs, GraphBlock& block) con
   block.teacher.clear();
   for (const int64_t g : graphs) {
     const int64_t row = first_row_[static_cast<size_t>(g)];
-    if (row < 0) throw Failure(fmt::format("the teacher was not asked about graph {}", g));
+    if (row < 0) throw Failure(fmt::format("graph {} is not in the teacher's column", g));
     const int64_t rows = column_.of_nodes ? shapes_[static_cast<size_t>(g)].nodes : 1;
     const auto count = static_cast<size_t>(rows * column_.width);
     if (column_.values.empty()) {

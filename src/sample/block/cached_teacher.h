@@ -7,19 +7,19 @@
 
 namespace plimsoll {
 
-/// A source whose graphs come with stored teacher outputs, as GraphBlock::teacher. Thread-safe if the source
-/// is.
+/// A source that adds stored teacher outputs to its graphs, as GraphBlock::teacher. Thread-safe if the
+/// underlying source is.
 class CachedTeacher : public BlockSource {
  public:
-  /// Rows of `width` numbers each: one for each graph of a list, or one for each of their nodes.
+  /// Rows of `width` numbers each: one per graph of a list, or one per node of these graphs.
   struct Column {
     std::span<const float> values;  ///< Empty for planning; outputs are then zero.
     int64_t width = 0;
     bool of_nodes = false;
   };
 
-  /// `graphs` is the list, in the order of the column's rows; other graphs cannot be read. `shapes` has an
-  /// entry for each graph of the source. All arguments except `graphs` must outlive this object. Errors:
+  /// `graphs` is the list, in the order of the column's rows; other graphs cannot be read. `shapes` has one
+  /// entry per graph of the source. All arguments except `graphs` must outlive this object. Errors:
   /// InputError for a column of another length.
   CachedTeacher(const BlockSource& source, const Column& column, std::span<const int64_t> graphs,
                 std::span<const GraphShape> shapes);
@@ -39,7 +39,7 @@ class CachedTeacher : public BlockSource {
   const BlockSource& source_;
   Column column_;
   std::span<const GraphShape> shapes_;
-  // Index of the first row by graph of the source; -1 if the graph is not in the list.
+  // First row of each graph of the source; -1 if the graph is not in the list.
   GraphList first_row_;
 };
 

@@ -21,8 +21,8 @@ void require_known_features(const GraphSetTables& tables, const std::vector<std:
   for (const std::string& name : without)
     if (!holds(tables.node_features, name) && !holds(tables.edge_features, name))
       throw UsageError(
-          fmt::format("data.without names the feature '{}'; there are, of nodes: {}; of edges: {}", name,
-                      fmt::join(tables.node_features, ", "), fmt::join(tables.edge_features, ", ")));
+          fmt::format("data.without names the unknown feature '{}'; node features: {}; edge features: {}",
+                      name, fmt::join(tables.node_features, ", "), fmt::join(tables.edge_features, ", ")));
 }
 
 KeptColumns::KeptColumns(std::vector<std::string>& names, int64_t width,
@@ -47,10 +47,10 @@ FeatureSelection::FeatureSelection(std::unique_ptr<BlockSource> source,
   require_known_features(tables_, without);
   nodes_ = KeptColumns(tables_.node_features, source_->node_features(), without);
   edges_ = KeptColumns(tables_.edge_features, source_->edge_features(), without);
-  if (nodes_.count() == 0) throw UsageError("data.without hides all features of nodes; leave at least one");
+  if (nodes_.count() == 0) throw UsageError("data.without removes all node features; leave at least one");
 }
 
-// Works in place: a value never moves behind one that is still to be read.
+// Works in place: a value is never written to a position that has not been read yet.
 void KeptColumns::keep(Vector<float, Tag::blocks>& rows) const {
   if (kept_.size() == width_ && !without_id_) return;
   const size_t count = width_ == 0 ? 0 : rows.size() / width_;

@@ -8,26 +8,26 @@
 
 namespace plimsoll {
 
-/// Columns of a feature table that stay when some are removed. The column `id_index`, which other columns
-/// count from, stays and is 0, so no graph reveals which ID is which.
+/// Columns of a feature table that are kept when others are removed. If `id_index`, the first column, is to
+/// be\n/// removed, it is set to 0 instead, so that no graph reveals which ID is which.
 class KeptColumns {
  public:
   KeptColumns() = default;
-  /// `names` are the names of the `width` columns, possibly not all of them; the constructor removes those
-  /// that do not stay.
+  /// `names` has the names of the `width` columns, or of the first of them; the constructor erases the names
+  /// of removed columns.
   KeptColumns(std::vector<std::string>& names, int64_t width, const std::vector<std::string>& without);
 
-  /// Removes the other columns from rows, in place.
+  /// Removes the other columns from `rows`, in place.
   void keep(Vector<float, Tag::blocks>& rows) const;
   int64_t count() const { return static_cast<int64_t>(kept_.size()); }
 
  private:
   size_t width_ = 0;
-  std::vector<size_t> kept_;  // Indices of the columns that stay, ascending.
-  bool without_id_ = false;   // Column 0 is written as 0.
+  std::vector<size_t> kept_;  // Indices of the kept columns, ascending.
+  bool without_id_ = false;   // Whether column 0 is set to 0.
 };
 
-/// Errors: UsageError for a name that is no feature of nodes or edges.
+/// Throws UsageError for a name that is not a feature of nodes or edges.
 void require_known_features(const GraphSetTables& tables, const std::vector<std::string>& without);
 
 /// A source without some of its features: their columns are removed (KeptColumns).

@@ -145,7 +145,7 @@ bool ForestSource::change(int64_t graph) const {
   source_->read(std::span(&graph, 1), scratch_.graph);
   if (root_ >= scratch_.graph.nodes())
     throw InputError(
-        fmt::format("graph {} has {} nodes, so that none is the root {}; set pretraining.root to a node of "
+        fmt::format("graph {} has {} nodes, none of which is the root {}; set pretraining.root to a node of "
                     "every graph, or to -1, the "
                     "node with most edges",
                     graph, scratch_.graph.nodes(), root_));

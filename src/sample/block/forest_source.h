@@ -14,19 +14,19 @@ struct ForestCounts {
 };
 
 /// A source whose graphs are forests in which parents have lower numbers than their children. A graph that
-/// already is one stays unchanged, including duplicate and reverse edges and self-loops. Any other graph
-/// becomes its breadth-first forest: nodes are renumbered in the order of a search from the root that visits
-/// neighbours in ascending order, and only edges between a child and its parent stay, in their order. Parts
-/// that the root does not reach grow from their node with most neighbours, the first of equals. Any number of
-/// threads may read; graphs are changed one at a time. The source must have graphs with classes: pairs,
-/// targets and teacher outputs are not reordered.
+/// already is such a forest stays unchanged, including duplicate and reverse edges and self-loops. Any other
+/// graph is replaced by its breadth-first forest: a search from the root visits neighbours in ascending
+/// order, and nodes are renumbered in the order of their visit. Only edges between a child and its parent are
+/// kept, in their order. Parts that the root does not reach are searched from their node with most
+/// neighbours, the first of equals. Any number of threads may read; graphs are changed one at a time. The
+/// source must have graphs with classes: pairs, targets and teacher outputs are not reordered.
 class ForestSource : public BlockSource {
  public:
   static constexpr int64_t kMaxNeighbours = -1;
 
-  /// `root` is a node of every graph, or kMaxNeighbours. Graphs that are forests already are rooted again if
-  /// `root` is another node than 0. Reads all graphs once, and holds memory (Tag::blocks) for the largest if
-  /// one changes. Errors: InputError for a graph without this node.
+  /// `root` is a node of every graph, or kMaxNeighbours. If it is not 0, graphs that already are forests are
+  /// also rooted again. Reads all graphs once, and holds memory (Tag::blocks) for the largest if one changes.
+  /// Errors: InputError for a graph without this node.
   ForestSource(std::unique_ptr<BlockSource> source, int64_t root);
 
   const ForestCounts& counts() const { return counts_; }
@@ -60,7 +60,7 @@ class ForestSource : public BlockSource {
     bool joins(size_t edge) const;
     void append_to(GraphBlock& block) const;
   };
-  // Reads one graph into scratch_. Returns whether it has to change; scratch_ then has its forest.
+  // Reads one graph into scratch_. Returns whether it has to change; scratch_ then contains its forest.
   bool change(int64_t graph) const PLIMSOLL_REQUIRES(mutex_);
 
   std::unique_ptr<BlockSource> source_;

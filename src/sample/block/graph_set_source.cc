@@ -38,7 +38,7 @@ struct Rows {
   }
 };
 
-// Returns nothing if the pointers of a damaged set are not a valid range. They may then be any numbers, so
+// Returns nullopt if the pointers of a damaged set are not a valid range. They may then be any numbers, so
 // their difference must not be computed.
 std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph) {
   const int64_t first = pointers[graph];
@@ -51,23 +51,24 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
     : view_(folder), asked_(asked) {
-  // Such nodes take no byte of a file, so nothing bounds their number.
+  // Such nodes use no byte of a file, so nothing bounds their number.
   if (node_features() == 0 && graphs() > 0)
     throw InputError(fmt::format(
-        "{}: its nodes have no features, of which a model needs one at least; make the set with some, such "
+        "{}: its nodes have no features, but a model needs at least one; make the set with some, such "
         "as degrees or a constant in PyTorch Geometric's Data.x",
         folder.string()));
   const Targets targets = asked.targets;
   if (targets != Targets::none && widths().targets.width == 0)
     throw InputError(
-        fmt::format("{}: has no column '{}', numbers to be predicted of {}; see docs/regression.md",
+        fmt::format("{}: has no column '{}', the values to predict for {}; see docs/regression.md",
                     folder.string(), targets == Targets::nodes ? "node_target" : "target",
                     targets == Targets::nodes ? "nodes" : "graphs"));
   if (asked.positions && !view_.set().has_column("pos"))
-    throw InputError(fmt::format(
-        "{}: has no column 'pos', where nodes lie, which paths are measured by; make the set with `plimsoll "
-        "ingest points`, or from PyTorch Geometric's Data.pos",
-        folder.string()));
+    throw InputError(
+        fmt::format("{}: has no column 'pos' with the coordinates of nodes, from which paths are measured; "
+                    "make the set with `plimsoll "
+                    "ingest points`, or from PyTorch Geometric's Data.pos",
+                    folder.string()));
   if (asked.positions) planar_ = is_planar();
 }
 
@@ -82,11 +83,11 @@ bool GraphSetSource::is_planar() const {
     const auto node = static_cast<int64_t>(at) / kCoordinates;
     const auto& ptr = view_.graphs().node_ptr;
     const auto graph = std::upper_bound(ptr.begin(), ptr.end(), node) - ptr.begin() - 1;
-    throw InputError(fmt::format(
-        "{}: graph {}: the coordinate {} of node {} is {}, expected a number; mend what made the data "
-        "set, and look for more such values with `plimsoll verify`",
-        view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
-        node - ptr[static_cast<size_t>(graph)], *bad));
+    throw InputError(
+        fmt::format("{}: graph {}: the coordinate {} of node {} is {}, expected a number; fix the source of "
+                    "the data set, and look for more such values with `plimsoll verify`",
+                    view_.set().folder().string(), graph, "xyz"[bad - of_node.begin()],
+                    node - ptr[static_cast<size_t>(graph)], *bad));
   }
   return planar;
 }

@@ -19,8 +19,8 @@ struct GraphColumnsAsked {
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// Reads all positions once, if they are requested. Errors: InputError if the set lacks a requested column
-  /// or node features (the message names what adds them), or if a position is not finite.
+  /// Opens the set, and reads all positions once if they are requested. Errors: InputError if the set lacks a
+  /// requested column or node features (the message says how to add them), or if a position is not finite.
   explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
@@ -28,7 +28,7 @@ class GraphSetSource : public BlockSource {
   int64_t edge_features() const override { return view_.edge_features(); }
   RowWidths widths() const override;
   const GraphSetTables& tables() const override { return view_.tables(); }
-  /// Errors: InputError for a graph whose pointers or edges point outside it.
+  /// Same as BlockSource::read(). Errors: InputError for a graph whose pointers or edges point outside it.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   void will_need(std::span<const int64_t> graphs) const override;
 
@@ -36,7 +36,8 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
-  /// Returns whether all z are equal. Errors: InputError that names the first node without a position.
+  /// Returns whether all z coordinates are equal. Errors: InputError that names the first node without a
+  /// position.
   bool is_planar() const;
 
   const GraphColumnsAsked asked_;

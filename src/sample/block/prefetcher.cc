@@ -49,17 +49,18 @@ void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
 void Prefetcher::forget() {
   const MutexLock lock(mutex_);
   announced_.clear();
-  // The graphs of a block that is being read must stay until it is done.
+  // The graphs of a block that is being read must stay unchanged until it is done.
   changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) {
     return !advising_ && std::none_of(reads_.begin(), reads_.end(),
                                       [](const BlockRead& read) { return read.state == State::reading; });
   });
-  // Their memory is reused: the next blocks would take more in a heap where others may fill a hole meanwhile.
+  // Their memory is reused: otherwise the next blocks would allocate more on a heap where other allocations
+  // may fill a hole meanwhile.
   try {
     for (BlockRead& read : reads_)
       if (read.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
         spare_.push_back(std::move(read.block));
-  } catch (const std::bad_alloc&) {  // There is no memory to record the block, so it goes back to the heap.
+  } catch (const std::bad_alloc&) {  // There is no memory to record the block, so it is freed.
   }
   reads_.clear();
 }
@@ -90,7 +91,7 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
     pass_over(graphs);
   } else {
     changed_.wait(mutex_, [&] { return mine->state != State::reading; });
-    std::list<BlockRead> taken;  // Nobody gets it again, whatever happens.
+    std::list<BlockRead> taken;  // No other reader gets it, even after an error.
     taken.splice(taken.begin(), reads_, mine);
     changed_.notify_all();
     if (mine->state == State::ready) {
@@ -115,7 +116,7 @@ void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) co
   source_.read(graphs, block);
 }
 
-// Tells the system about the next blocks, without the lock, as this may take time.
+// Tells the system about the next blocks, without the lock, because this may take time.
 void Prefetcher::advise() {
   advising_ = true;
   try {

@@ -13,27 +13,28 @@
 
 namespace plimsoll {
 
-/// Reads the graphs of future blocks on its own thread, a few blocks ahead of their use. If it has to wait
-/// for the disk it also tells the system which graphs come next. Blocks that it could not read, for lack of
-/// memory or because of an error, are read by the caller: neither its presence nor its distance changes a
-/// result. Thread-safe.
+/// Reads the graphs of future blocks on a separate thread, a few blocks before they are needed. If it has to
+/// wait for the disk, it also tells the system which graphs come next. The caller reads the blocks that it
+/// could not read, for lack of memory or because of an error. So prefetching, however far ahead, never
+/// changes a result. Thread-safe.
 class Prefetcher {
  public:
-  /// `shapes` has an entry for each graph of the source; both must outlive the prefetcher. `ahead` is the
-  /// maximum number of blocks held at once; with 0 there is no thread.
+  /// `shapes` has one entry per graph of the source; both must outlive the prefetcher. `ahead` is the maximum
+  /// number of blocks held at once; if it is 0, there is no thread.
   Prefetcher(const BlockSource& source, std::span<const GraphShape> shapes, int64_t ahead);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Allocates each block that is read from now on with this capacity, so that none grows: growing would
+  /// Allocates every block that is read from now on with this capacity, so that none grows: growing would
   /// leave holes in the heap.
   void make_room(const BlockSize& largest);
 
-  /// Announces blocks: `begins` is the result of cut_blocks(). The graphs must stay unchanged until all are
-  /// read or forget() is called.
+  /// Announces blocks: `begins` is the result of cut_blocks(). The graphs must stay unchanged until all
+  /// blocks are read or forget() is called.
   void expect(std::span<const int64_t> graphs, GraphList begins);
-  /// Forgets announced blocks that were not read. Blocks that were read keep their memory for the next ones.
+  /// Forgets announced blocks that were not read yet. Blocks that were read keep their memory for the next
+  /// ones.
   void forget();
   /// Calls forget() and frees the memory of all blocks.
   void drop();
@@ -41,7 +42,7 @@ class Prefetcher {
   /// Puts the graphs of a block into `block`. Errors: those of BlockSource::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block);
 
-  /// Records from now on in `spans` what is read ahead and when; null disables this.
+  /// Records in `spans` from now on what is read ahead and when; null disables this.
   void trace(SpanSink* spans);
 
  private:
@@ -51,7 +52,7 @@ class Prefetcher {
     State state = State::reading;
     GraphBlock block;
   };
-  // Blocks that were announced together. Those from `next` on have not been started.
+  // Blocks that were announced together. Reading of those from `next` on has not started.
   struct Announced {
     std::span<const int64_t> graphs;
     GraphList begins;
@@ -73,9 +74,11 @@ class Prefetcher {
   StoppableConditionVariable changed_;
   std::deque<Announced> announced_ PLIMSOLL_GUARDED_BY(mutex_);  // In order.
   std::list<BlockRead> reads_ PLIMSOLL_GUARDED_BY(mutex_);       // At most ahead_ blocks.
-  bool advising_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // The thread uses announced graphs without the lock.
+  bool advising_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // Whether the thread uses announced graphs without the
+                                                       // lock.
   BlockSize largest_ PLIMSOLL_GUARDED_BY(mutex_);
-  std::deque<GraphBlock> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // At most ahead_ blocks whose memory is reused.
+  std::deque<GraphBlock> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // At most ahead_ blocks, whose memory is
+                                                              // reused.
   SpanSink* spans_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
   std::jthread thread_;
 };

@@ -17,11 +17,11 @@
 
 namespace plimsoll {
 
-/// Sample of a block of seeds, without features.
+/// The sample of a block of seeds, without features.
 struct BlockSample {
   int64_t number = 0;  ///< Number of the block.
   SampledBatch batch = {};
-  Vector<int64_t, Tag::blocks> labels = {};  ///< Labels of the seeds, if they are nodes.
+  Vector<int64_t, Tag::blocks> labels = {};  ///< Labels of the seeds, if seeds are nodes.
   Vector<int32_t, Tag::blocks> pairs = {};   ///< Same as in GraphBlock, if seeds are edges.
   Vector<float, Tag::blocks> pair_y = {};
   std::optional<Vector<int64_t, Tag::blocks>> some_rows = {};  ///< Set by choose_rows().
@@ -30,16 +30,16 @@ struct BlockSample {
   void choose_rows(const RowSet* left_out);
   /// Feature rows that are read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
-  int64_t bytes() const;  ///< Bytes held for the batch and rows.
+  int64_t bytes() const;  ///< Bytes held for `batch` and the rows.
   /// Allocates memory for a sample of up to this size.
   void reserve(int64_t nodes, int64_t edges, int64_t edge_width);
-  /// Number of pairs that are edges to predict.
+  /// Number of pairs that are edges to predict, not negative pairs.
   int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
 
-  /// Returns the shape of the sample, and writes those of the parts within each number of hops to `prefixes`.
+  /// Returns the shape of the sample, and writes the shapes of its parts within 0, 1, ... hops to `prefixes`.
   GraphShape shape(std::span<GraphShape> prefixes) const;
 
-  /// Serialises the sample. The result has at most max_bytes() of its shape.
+  /// Serialises the sample to `to`. The result has at most max_bytes() of its shape.
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// Reads what write() wrote, reusing the memory of this sample.
   void read(std::span<const std::byte> from);
@@ -47,7 +47,7 @@ struct BlockSample {
 };
 
 /// Makes the samples of blocks of seeds. They depend only on the block numbers and a seed. Use one sampler
-/// per thread; the objects it is made from must outlive it.
+/// per thread; the objects in `from` must outlive it.
 class BlockSampler {
  public:
   struct From {
@@ -56,11 +56,11 @@ class BlockSampler {
     const SeedBlocks& blocks;
     NeighbourOptions neighbours;
     uint64_t seed = 0;
-    /// Negative pairs for each seed edge; without a value seeds are nodes.
+    /// Negative pairs per seed edge; unset: seeds are nodes.
     std::optional<int64_t> negatives = {};
-    bool exclude_targets = false;  ///< Leave seed edges, in both directions, out of the samples.
+    bool exclude_targets = false;  ///< Leave the seed edges, in both directions, out of the samples.
 
-    /// Maximum bytes for leaving out this number of edges.
+    /// Maximum bytes needed to leave out this number of edges.
     int64_t bytes_for_targets(int64_t edges) const {
       return negatives && exclude_targets ? PredictedEdges::bytes_for(edges) : 0;
     }

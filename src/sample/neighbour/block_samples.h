@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Source of the samples of blocks: made on request (SampledNow), or stored (SampleFile). Not thread-safe.
+/// A source of block samples: made on request (SampledNow), or stored (SampleFile). Not thread-safe.
 class BlockSamples {
  public:
   virtual ~BlockSamples() = default;

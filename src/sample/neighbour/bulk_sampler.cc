@@ -34,7 +34,7 @@ void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Co
   table.begin(batch.node, tree, false);
   for (size_t i = 0; i < seeds.size(); ++i)
     if (table.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
-      throw UsageError(fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+      throw UsageError(fmt::format("seed {} occurs twice in a batch; expected distinct seeds", seeds[i]));
   batch.in.clear();
   batch.source.clear();
   batch.values.clear();
@@ -59,7 +59,7 @@ bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token&
     lay_out(batches, fan_out);
     if (!choose(batches, fan_out, targets, stop)) return false;
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
-    targets = nullptr;  // Seeds are only expanded in the first hop.
+    targets = nullptr;  // Seeds are expanded only in the first hop.
   }
   for (NodeIdMap::Column& tree : trees_) tree.clear();
   return true;
@@ -207,8 +207,8 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
   }
 }
 
-// Replaces neighbours, which are nodes of the graph, by their numbers in the batch. Closes the gaps where
-// fewer edges were chosen than space was reserved for.
+// Replaces neighbours, which are nodes of the graph, by their numbers in the batch. Closes the gaps that
+// remain if fewer edges were chosen than space was reserved for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
   NodeIdMap::Column& tree = trees_[index];
   table_.begin(batch.node, tree, false);

@@ -14,8 +14,7 @@
 
 namespace plimsoll {
 
-/// Seeds with the neighbours sampled for them, in compact form: the edges of each node are adjacent, one node
-/// after the other.
+/// Seeds with the neighbours sampled for them, in compact form: edges are grouped by target node.
 struct SampledBatch {
   uint32_t epoch = 0;
   /// [N] Nodes in the order in which they were reached; seeds first.
@@ -23,8 +22,8 @@ struct SampledBatch {
   Vector<uint32_t, Tag::blocks> in;      ///< [expanded nodes] In-degree of each of the first nodes.
   Vector<uint32_t, Tag::blocks> source;  ///< [M] Source of each edge: a number 0 .. N-1.
   Vector<float, Tag::blocks> values;     ///< [M, Topology::edge_width()].
-  std::vector<int64_t> nodes_per_hop;    ///< [hops + 1] Number of new nodes; seeds are hop 0.
-  std::vector<int64_t> edges_per_hop;    ///< [hops] Number of edges.
+  std::vector<int64_t> nodes_per_hop;    ///< [hops + 1] Number of new nodes per hop; seeds are hop 0.
+  std::vector<int64_t> edges_per_hop;    ///< [hops] Number of edges per hop.
 
   int64_t nodes() const { return static_cast<int64_t>(node.size()); }
   int64_t edges() const { return static_cast<int64_t>(source.size()); }
@@ -39,39 +38,40 @@ struct SampledBatch {
   int64_t bytes() const;
 };
 
-/// Empties a batch and gives it these seeds. `table` numbers its nodes from then on, and `tree` has the seed
-/// that reached each node first. Errors: UsageError for a seed that occurs twice.
+/// Empties a batch and sets its seeds. From then on `table` numbers its nodes, and `tree` has the seed that
+/// first reached each node. Errors: UsageError for a seed that occurs twice.
 void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Column& tree,
                  SampledBatch& batch);
 
 /// Samples neighbours for many batches at once (in bulk: Tripathy, Yelick and Buluc, "Distributed
 /// matrix-based sampling for graph neural network training", MLSys 2024). The lists that a hop needs for all
 /// batches are read together and in node order, so that a topology on disk sees few long reads instead of
-/// scattered ones. Each batch equals the result of NeighbourSampler for it alone, `directional` and not
-/// disjoint.
+/// scattered ones. Each batch equals the result of NeighbourSampler for this batch alone, `directional` and
+/// not disjoint.
 ///
-/// Use one sampler per thread, as it keeps scratch memory. The topology must outlive it.
+/// Use one sampler per thread, because it keeps scratch memory. The topology must outlive it.
 class BulkSampler {
  public:
   /// Errors: those of NeighbourSampler; UsageError for a graph of 2^32 nodes or more, or another kind of
   /// subgraph.
   BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// Samples each batch; `epoch` and the seeds, in `node`, are input. Returns false if it was stopped before
-  /// the next read; the batches are then undefined. Edges of `targets` are left out: its batch numbers are
-  /// indices into `batches`, and its nodes are seeds. Errors: those of NeighbourSampler::sample().
+  /// Samples each batch. The inputs of a batch are `epoch` and its seeds, in `node`. Returns false if it was
+  /// stopped before the next read; the batches are then undefined. Edges of `targets` are left out: its batch
+  /// numbers are indices into `batches`, and its nodes are seeds. Errors: those of
+  /// NeighbourSampler::sample().
   bool sample(std::span<SampledBatch> batches, const std::stop_token& stop = {},
               PredictedEdges* targets = nullptr);
   /// Frees scratch memory that is kept for the next call.
   void forget();
-  /// Returns the maximum bytes of a batch while it is sampled, including scratch memory, with `edge_width`
-  /// values per edge.
+  /// Returns the maximum bytes of a batch while it is sampled, including scratch memory. `edge_width` is the
+  /// number of values per edge.
   static int64_t bytes_for(int64_t nodes, int64_t edges, int64_t edge_width) {
     return nodes * kNodeBytes + edges * kEdgeBytes * (1 + edge_width);
   }
 
  private:
-  // Columns grow to twice their size, so each counts double.
+  // Columns grow to twice their size, so each byte counts double.
   static constexpr int64_t kNodeBytes = 2 * (8 + 8 + 4) + 16 + 16 + 4;
   static constexpr int64_t kEdgeBytes = 2 * 4;  // Per edge, and per value of an edge.
 
@@ -79,7 +79,7 @@ class BulkSampler {
   struct Expanded {
     int64_t node;
     uint32_t batch;
-    uint32_t place;  // Number of the node in the batch.
+    uint32_t place;  // Number of the node within the batch.
   };
   using Batches = std::span<SampledBatch>;
   void begin(Batches batches);
@@ -97,14 +97,14 @@ class BulkSampler {
   NeighbourChoice choice_;
   NodeIdMap table_;
   NodeIdMap::Column seeds_;
-  Vector<NodeIdMap::Column, Tag::blocks> trees_;  // For each batch, the seed that reached each node first.
+  Vector<NodeIdMap::Column, Tag::blocks> trees_;  // Per batch: the seed that first reached each node.
   Vector<Expanded, Tag::blocks> expanded_;        // In node order.
   Vector<EdgeRange, Tag::blocks> lists_;          // Lists of the expanded nodes.
   Vector<uint32_t, Tag::blocks> begins_;          // Offset of each expanded node's edges, batch by batch.
-  Vector<size_t, Tag::blocks> first_of_;          // First index in begins_ of each batch.
-  Vector<int64_t, Tag::blocks> edges_;            // Chosen edges that are not read yet.
-  Vector<int64_t, Tag::blocks> neighbours_;       // Neighbours at the end of edges_.
-  Vector<float, Tag::blocks> values_;             // Values of some of edges_.
+  Vector<size_t, Tag::blocks> first_of_;          // Per batch: its first index in begins_.
+  Vector<int64_t, Tag::blocks> edges_;            // Chosen edges whose neighbours are not read yet.
+  Vector<int64_t, Tag::blocks> neighbours_;       // Neighbours of the last edges of edges_.
+  Vector<float, Tag::blocks> values_;             // Values of some edges of edges_.
 };
 
 }  // namespace plimsoll

@@ -13,14 +13,14 @@
 namespace plimsoll {
 namespace {
 
-// Approximate share of a block's rows that no other block wants while it is planned.
+// Approximate share of a block's rows that no other block needs while it is planned.
 constexpr double kOwnRows = 0.5;
 // Minimum and maximum number of blocks sampled together, per block whose rows are planned.
 constexpr double kMinGroup = 1.0 / 4;
 constexpr double kMaxGroup = 4;
 
 constexpr int64_t kLargestPackedGroup = 1024;
-// The smallest scratch file tried is the largest divided by this.
+// The smallest scratch file tried is the largest one divided by this.
 constexpr int64_t kMinScratch = 64;
 
 // Bytes of a written sample.
@@ -34,15 +34,16 @@ struct Division {
   double cost = std::numeric_limits<double>::infinity();
 };
 
-// Reads per block of a pass over the rows that a window of blocks wants.
+// Reads per block in a pass over the rows that a window of blocks needs.
 struct ReadForBlock {
   double pieces = 0;
   double bytes = 0;
 };
 
-// Assumes that rows are spread at random, so that gaps between them are geometric; short gaps are read, too.
+// Assumes that rows are spread at random, so that gaps between them follow a geometric distribution; short
+// gaps are read, too.
 ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double window) {
-  constexpr double kEnds = 512;  // Extra bytes per read, as its first and last sectors are read whole.
+  constexpr double kEnds = 512;  // Extra bytes per read, because its first and last sectors are read whole.
   const auto row_bytes = static_cast<double>(input.rows.layout().row_bytes);
   const auto all = static_cast<double>(input.rows.rows);
   if (input.counted_blocks == 0) return {input.sizes.nodes, all * row_bytes / window};
@@ -117,7 +118,7 @@ Division by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch,
   const double note = note_bytes(sizes);
   const double block = input.sampled ? row_bytes : row_bytes + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
-  // A pass reads kept rows as well, as they are between the others.
+  // A pass also reads kept rows, because they are between the others.
   const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /

@@ -30,14 +30,14 @@ struct SampleSizes {
 
 /// Division of the memory of a RunCache; the remaining bytes are for rows.
 struct CacheShares {
-  /// Blocks per group if lists are in memory: just enough that the thread and its readers do not wait for
-  /// each other.
+  /// Blocks per group if neighbour lists are in memory: just enough that the thread and its readers do not
+  /// wait for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
-  /// Size of the scratch file of an OnDiskPrefetcher; with 0 an InMemoryPrefetcher is used.
+  /// Size of the scratch file of an OnDiskPrefetcher; 0: an InMemoryPrefetcher is used.
   int64_t scratch_bytes = 0;
-  bool whole = false;       ///< Each block is stored by itself (WholeBatches), else in packs.
-  bool topology = false;    ///< The whole topology stays in memory.
+  bool whole = false;       ///< Whether each block is stored separately (WholeBatches) or in packs.
+  bool topology = false;    ///< Whether the whole topology stays in memory.
   int64_t ahead_bytes = 0;  ///< Bytes for samples of future blocks.
   int64_t group = 1;        ///< Number of blocks that are sampled or read together.
   double bytes_read = 0;    ///< Estimated bytes read per block, for rows and topology.
@@ -47,21 +47,23 @@ struct CacheShares {
 
 struct CacheInput {
   int64_t bytes = 0;  ///< Bytes to divide.
-  /// Further bytes if samples that are stored have one reader (WholeBatches) instead of two.
+  /// Additional bytes if stored samples have one reader (WholeBatches) instead of two.
   int64_t bytes_of_reader = 0;
   SampleSizes sizes;
   FeatureFile rows;
   int64_t hops = 0;
   int64_t topology_bytes = 0;          ///< Bytes of the whole topology in memory.
   int64_t scratch_bytes = 0;           ///< Maximum bytes of the scratch file; 0 if packs cannot be used.
-  bool sampled = false;                ///< Samples are stored (SampleFile), so that no topology is needed.
-  std::span<const uint8_t> uses = {};  ///< Uses of each row, counted in some blocks.
-  int64_t counted_blocks = 0;          ///< Number of these blocks; 0 if uses were not counted.
+  bool sampled = false;                ///< Whether samples are stored (SampleFile), so that no topology is
+                                       ///< needed.
+  std::span<const uint8_t> uses = {};  ///< Uses of each row, counted in some of the run's blocks.
+  int64_t counted_blocks = 0;          ///< Number of blocks in which uses were counted; 0 if they were not
+                                       ///< counted.
 };
 
-/// Divides a cache so that the fewest bytes are read and written per block. The model: with a window of
-/// blocks planned, one round over the rows serves all of them, in memory (InMemoryPrefetcher) or in a scratch
-/// file (OnDiskPrefetcher); a group of blocks reads the topology once per hop, if it does not stay in memory.
+/// Divides a cache so that the fewest bytes are read and written per block. In its model, one round over the
+/// rows serves all blocks of a window of planned blocks, in memory (InMemoryPrefetcher) or in a scratch file
+/// (OnDiskPrefetcher). A group of blocks reads the topology once per hop, if it does not stay in memory.
 CacheShares divide_cache(const CacheInput& input);
 
 }  // namespace plimsoll

@@ -47,7 +47,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   return queued->planned;
 }
 
-// Removes a block from the queue, together with blocks so far before it that nobody will read them.
+// Removes a block from the queue, together with blocks so far before it that they will not be read any more.
 std::optional<InMemoryPrefetcher::QueuedBlock> InMemoryPrefetcher::take(int64_t number) {
   const auto found = std::ranges::find(queue_, number, &QueuedBlock::number);
   if (found == queue_.end()) return std::nullopt;
@@ -76,7 +76,7 @@ void InMemoryPrefetcher::plan() {
   }
 }
 
-// Restarts prefetching from this block because the expectation was wrong; without a number nothing is
+// Restarts prefetching from this block because the expected order was wrong; without a number nothing is
 // expected.
 void InMemoryPrefetcher::restart_at(std::optional<int64_t> number) {
   for (const QueuedBlock& queued : queue_) {
@@ -123,7 +123,7 @@ void InMemoryPrefetcher::sample_ahead(const std::stop_token& stop) {
     const int64_t restarts = restarts_;
     try {
       sample_group(stop);
-    } catch (const std::exception&) {  // Readers of these blocks meet the same error and report it.
+    } catch (const std::exception&) {  // Readers of these blocks get the same error and report it.
       if (restarts == restarts_) next_.reset();
     }
     sampling_.clear();

@@ -18,8 +18,8 @@
 
 namespace plimsoll {
 
-/// Prefetcher whose blocks wait in memory, many at a time. Their rows are read in file order, round after
-/// round (rows/shared_scan.h).
+/// A prefetcher that holds planned blocks in memory, many at a time. Their rows are read in file order, round
+/// after round (rows/shared_scan.h).
 class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
@@ -27,7 +27,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
     int64_t ahead_bytes = 0;           ///< Bytes for blocks that are sampled ahead.
     int64_t max_bytes = 0;             ///< Maximum bytes of a block while it is sampled or read.
     int64_t group = 1;                 ///< Number of blocks that are sampled together.
-    const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
+    const RowSet* left_out = nullptr;  ///< Rows to leave out of blocks; null: none.
   };
   /// `uses` is the number of uses of each row; it must outlive this object. Errors: those of SharedScan.
   InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> samples, const RunOrder& order,

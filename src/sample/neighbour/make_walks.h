@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Walks to write, and their destination.
+/// The walks to write, and their destination.
 struct MakeWalksOptions {
   std::filesystem::path graph;  ///< Folder of a `graph` data set.
   std::filesystem::path out;
@@ -19,7 +19,7 @@ struct MakeWalksOptions {
   bool force = false;  ///< Replace an existing output.
 };
 
-/// Progress callback: `done` of `total` walks are made. It may throw to stop.
+/// Progress callback: `done` of `total` walks have been made. It may throw to stop.
 using WalksDone = std::function<void(int64_t done, int64_t total)>;
 
 struct MadeWalks {
@@ -30,10 +30,10 @@ struct MadeWalks {
 
 /// Writes walks from each node to a data set of kind `walks` (docs/giant-graphs.md): the column `walks`,
 /// [nodes x walks_per_node, length + 1], u32, or i64 for more than 2^32 nodes. The topology is held in memory
-/// if it fits into three quarters of what the ledger has left. Otherwise it is read from disk, in rounds of
-/// many walks (walk_rounds.h) or, if there is no space for these, through a cache. The bytes do not depend on
-/// threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an
-/// output that holds something else).
+/// if it fits into three quarters of the memory that the ledger has left. Otherwise it is read from disk, in
+/// rounds of many walks (walk_rounds.h) or, if there is no space for these, through a cache. The bytes do not
+/// depend on threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure
+/// (disk; an output that holds something else).
 MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                      FileSystem& files = FileSystem::disk());
 

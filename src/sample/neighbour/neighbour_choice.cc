@@ -139,7 +139,7 @@ int64_t NeighbourChoice::by_sums(const Topology& topology, EdgeRange list, Witho
     last = edge;
     while (chosen < points_.size() && points_[chosen] < reached) out[chosen++] = edge;
   });
-  std::fill(out + chosen, out + count, last);  // The last point may have been rounded up to the sum.
+  std::fill(out + chosen, out + count, last);  // Rounding may have raised the last point to the sum.
   return count;
 }
 

@@ -10,13 +10,13 @@
 
 namespace plimsoll {
 
-/// The edges begin .. end-1 of a list.
+/// The edges begin .. end-1 of a neighbour list.
 struct EdgeRun {
   int64_t begin;
   int64_t end;
 };
 
-/// Chooses some edges of one neighbour list. Not thread-safe: it keeps scratch memory, for `count` edges,
+/// Chooses some edges of one neighbour list. Not thread-safe: it keeps scratch memory for `count` edges,
 /// never for a whole list. The chosen edges are in ascending order, except with replacement and without
 /// weights.
 class NeighbourChoice {
@@ -25,25 +25,26 @@ class NeighbourChoice {
   /// Edges of the list that are excluded from the choice, ascending.
   using Without = std::span<const EdgeRun>;
 
-  /// Returns the maximum number of edges chosen from a list of `degree` edges.
+  /// Returns the maximum number of edges that are chosen from a list of `degree` edges.
   static int64_t max(int64_t degree, int64_t count, bool replace) {
     if (degree == 0 || count < 0) return degree;
     return replace || count < degree ? count : degree;
   }
 
-  /// Writes `count` edges of `list` to `out`, all with the same probability. Chooses the whole list for kAll,
-  /// and without replacement if it has no more than `count`. Returns the number of edges: max(). Without
-  /// replacement the cost is O(count log count) at any degree: Floyd's algorithm over a bit set (Bentley and
-  /// Floyd, "A sample of brilliance", CACM 30(9), 1987) for short lists, otherwise the first `count`
-  /// different numbers drawn.
+  /// Writes `count` edges of `list` to `out`, each with the same probability. Chooses the whole list for
+  /// kAll, and also without replacement if the list has at most `count` edges. Returns the number of edges:
+  /// max(). Without replacement the cost is O(count log count) at any degree: Floyd's algorithm over a bit
+  /// set (Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987) for short lists, otherwise the first
+  /// `count` different numbers drawn.
   int64_t uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out,
                   Without without = {});
 
   /// Does the same with probabilities proportional to the weights of the edges. Reads all weights, some at a
-  /// time. With replacement draws are independent; without, each is proportional to the remaining weights:
-  /// the `count` smallest of exponential keys -log(u) / w (Efraimidis and Spirakis, "Weighted random sampling
-  /// with a reservoir", IPL 97(5), 2006). An edge of weight 0 is only chosen by kAll, so there may be fewer
-  /// than max(). Errors: InputError for a weight that is negative or not finite.
+  /// time. With replacement, draws are independent. Without it, the probability of each draw is proportional
+  /// to the weights of the remaining edges: the `count` smallest of exponential keys -log(u) / w are chosen
+  /// (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", IPL 97(5), 2006). An edge of
+  /// weight 0 is only chosen by kAll, so there may be fewer than max() edges. Errors: InputError for a weight
+  /// that is negative or not finite.
   int64_t weighted(const Topology& topology, EdgeRange list, int64_t count, bool replace, Draws& draws,
                    int64_t* out, Without without = {});
 

@@ -38,7 +38,7 @@ NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions op
       throw UsageError(
           fmt::format("found a fan-out of {} with replacement, expected at most {}", fan_out, kMaxDraws));
   if (options_.weighted && !topology.weighted())
-    throw UsageError("neighbours by weight: the graph has no weights; give it some, or sample without");
+    throw UsageError("sampling by weight: the graph has no weights; add weights, or sample without them");
 }
 
 void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {
@@ -83,8 +83,8 @@ void NeighbourSampler::begin(std::span<const int64_t> seeds, uint32_t epoch, Sam
   for (size_t i = 0; i < seeds.size(); ++i) {
     keys_[i] = item_key(seed_, Purpose::neighbours, epoch, seeds[i]);
     if (table_.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
-      throw UsageError(fmt::format(
-          "seed {} stands twice in a batch; expected seeds that differ, or `disjoint`", seeds[i]));
+      throw UsageError(
+          fmt::format("seed {} occurs twice in a batch; expected distinct seeds, or `disjoint`", seeds[i]));
   }
   out.nodes_per_hop.push_back(static_cast<int64_t>(seeds.size()));
 }

@@ -25,57 +25,59 @@ inline constexpr auto kWords<SubgraphType> = std::to_array<std::string_view>({"d
 
 struct NeighbourOptions {
   std::vector<int64_t> fan_outs;  ///< Neighbours per node, hop by hop; -1 means all.
-  bool replace = false;           ///< An edge may be sampled again.
-  bool weighted = false;          ///< Sample by edge weights: NeighbourChoice::weighted.
+  bool replace = false;           ///< Whether an edge may be sampled more than once.
+  bool weighted = false;          ///< Sample in proportion to edge weights: NeighbourChoice::weighted.
   bool disjoint = false;          ///< Each seed has its own subgraph.
   SubgraphType subgraph = SubgraphType::directional;
 };
 
-/// Sample of a batch of seeds: the output of pyg-lib's neighbor_sample with csc = true. Its memory is reused
-/// for the next batch.
+/// The sample of a batch of seeds: the output of pyg-lib's neighbor_sample with csc = true. Its memory is
+/// reused for the next batch.
 struct SampledSubgraph {
   using Column = Vector<int64_t, Tag::blocks>;
   Column row;            ///< [M] Neighbour of each edge: a number 0 .. N-1.
   Column col;            ///< [M] Node that each edge was sampled for: a number 0 .. N-1.
   Column node;           ///< [N] Nodes in the order in which they were reached; seeds first.
   Column edge;           ///< [M] Index of each edge in `indices`.
-  Column batch;          ///< [N] Seed, 0 .. S-1, whose subgraph has the node, or that first reached it.
-  Column nodes_per_hop;  ///< [hops + 1] Number of new nodes; seeds are hop 0.
-  Column edges_per_hop;  ///< [hops] Number of sampled edges; empty for bidirectional and induced.
+  Column batch;          ///< [N] Seed, 0 .. S-1, whose subgraph contains the node, or which first reached it.
+  Column nodes_per_hop;  ///< [hops + 1] Number of new nodes per hop; seeds are hop 0.
+  Column edges_per_hop;  ///< [hops] Number of sampled edges per hop; empty for bidirectional and induced.
 
   void clear();
   int64_t bytes() const;  ///< Bytes held by the columns.
 };
 
-/// Samples neighbours hop by hop: of each node that the hop before it reached first, up to a fan-out of its
-/// neighbours (Hamilton et al., "Inductive representation learning on large graphs", NeurIPS 2017).
+/// Samples neighbours hop by hop. For each node that the previous hop reached first, it samples neighbours up
+/// to a fan-out (Hamilton et al., "Inductive representation learning on large graphs", NeurIPS 2017).
 ///
-/// What is drawn for a node is a function of (seed, epoch, seed node, node), where *seed node* is the one in
-/// whose disjoint subgraph it is, or the one that first reached it where seeds share their nodes. So
-/// - threads, read paths and budgets have no influence, nor has the number of a batch;
-/// - a seed's own neighbours do not depend on the rest of its batch, and in a disjoint batch nothing does;
-/// - draws of one batch are independent: a node is expanded once, so no key is used twice. The key of a node
-///   says who reached it, which earlier draws decide, but no draw for the node itself had a part in that;
-/// - batches of an epoch are independent, as long as a node is a seed of one of them. A key without the seed
-///   node would make two batches that meet a node see the same neighbours for a whole epoch.
+/// The draws for a node are a function of (seed, epoch, seed node, node). The *seed node* is the one whose
+/// disjoint subgraph contains the node or, if seeds share their nodes, the one that first reached it.
+/// Therefore:
+/// - threads, read paths, budgets and the number of a batch have no influence;
+/// - a seed's direct neighbours do not depend on the rest of its batch, and in a disjoint batch nothing does;
+/// - draws within one batch are independent: a node is expanded once, so no key is used twice. The key of a
+///   node contains the seed that reached it, which earlier draws decide, but never a draw for the node
+///   itself;
+/// - batches of an epoch are independent, as long as a node is a seed in only one of them. With a key without
+///   the seed node, two batches that reach the same node would see the same neighbours for a whole epoch.
 ///
-/// One sampler a thread: it keeps scratch memory. The topology has to outlive it.
+/// Use one sampler per thread, because it keeps scratch memory. The topology must outlive it.
 class NeighbourSampler {
  public:
-  /// Errors: UsageError for a fan-out below -1, weights where the graph has none.
+  /// Errors: UsageError for a fan-out below -1, or for weighted sampling if the graph has no weights.
   NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds. A seed that occurs twice in a disjoint batch has the same
+  /// Replaces `out` by the sample of these seeds. In a disjoint batch, a seed that occurs twice has the same
   /// subgraph twice. Errors: UsageError for a seed that is not in the graph, or that occurs twice in a batch
   /// that is not disjoint; those of the topology; BudgetExceeded.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
-  /// Does the same without the edges of `targets`, pairs of nodes [n, 2], and without their reverses. The
+  /// Does the same, but leaves out the edges of `targets`, pairs of nodes [n, 2], and their reverses. The
   /// lists of the topology must ascend. Errors: the same, and UsageError for a target that is not in the
   /// graph.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, std::span<const int64_t> targets,
               SampledSubgraph& out);
-  /// Replaces `out` by the edges `part` of the list of one seed, the only hop. A list that does not fit into
-  /// memory can be sampled in parts. Errors: those of the topology, InputError, BudgetExceeded.
+  /// Replaces `out` by the edges `part` of the list of one seed, as the only hop. A list that does not fit
+  /// into memory can be sampled in parts. Errors: those of the topology, InputError, BudgetExceeded.
   void sample_part(int64_t seed, const EdgeRange& part, SampledSubgraph& out);
 
  private:

@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-// Uses are counted in as many blocks as give this count on average.
+// Uses are counted in as many blocks as make a row's average count equal to this.
 constexpr int64_t kCountedUses = 16;
 // Samples may take 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
 constexpr int64_t kSamplesShare = 2;
@@ -30,8 +30,8 @@ constexpr int64_t kSamplesShare = 2;
 constexpr int64_t kMinEpochs = 4;
 // They are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kMinMemoryPerBuffer = 32;
-// Number of blocks whose samples fit into the largest cache: in a small graph they may take more than its
-// rows.
+// Number of blocks whose samples fit into the largest cache: in a small graph they may need more memory than
+// its rows.
 constexpr int64_t kSamplesAhead = 8;
 // Maximum disk space, as a multiple of the data set with features as f32.
 constexpr int64_t kScratchOfData = 4;
@@ -64,7 +64,8 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
     : graph_(folder),
       options_(options),
       topology_(graph_, {}, options.edges),
-      blocks_(options.negatives ? edge_lists(graph_, options.splits) : node_lists(graph_, options.splits),
+      blocks_(options.negatives ? edge_lists(graph_, options.splits)
+                                : node_lists(graph_, options.splits, options.labels),
               options.blocks),
       width_(graph_.node_features()),
       rows_(FeatureFile::column(graph_.set(), "x")),
@@ -87,8 +88,8 @@ BlockSampler::From NeighbourSource::sampled_from() const {
           options_.exclude_targets};
 }
 
-// Nothing else needs the memory yet. If blocks are larger than the division of memory expects, all are
-// sampled again with the minimum, so the division does not decide whether a budget is enough.
+// Called while nothing else needs the memory. If blocks are larger than the division of memory assumes, all
+// are sampled again with the minimum, so the division never determines whether a budget is large enough.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
   SampleSizes first;
   {
@@ -159,13 +160,13 @@ StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
           .edges = sizes.edges};
 }
 
-// Makes the file for samples, after guess_sizes(). Makes none if it would not hold a part of an epoch.
+// Makes the file for samples, after guess_sizes(). Makes none if it would hold too small a part of an epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
   if (options_.scratch.folder.empty()) return;
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
-  // Bytes of an average block, with some reserve.
+  // Bytes of an average block, plus a reserve.
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;
   const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
   const int64_t bytes = sample_file_bytes(of_block, ScratchFile::room(options_.scratch.folder));
@@ -237,6 +238,17 @@ void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& 
   }
 }
 
+// Appends the numbers to predict of the seeds, which are the first nodes. Other nodes have none.
+void NeighbourSource::append_targets(const BlockSample& sample, GraphBlock& block) const {
+  const int64_t width = target_width();
+  if (width == 0) return;
+  for (size_t seed = 0; seed < sample.labels.size(); ++seed) {
+    const std::span<const float> targets = graph_.targets_of(sample.batch.node[seed]);
+    block.targets.insert(block.targets.end(), targets.begin(), targets.end());
+  }
+  block.targets.resize(static_cast<size_t>(block.nodes() * width), std::numeric_limits<float>::quiet_NaN());
+}
+
 // Returns the destination of the feature rows of its nodes.
 std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
@@ -251,6 +263,7 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
   block.y.push_back(0);
   block.node_y.insert(block.node_y.end(), sample.labels.begin(), sample.labels.end());
   block.node_y.resize(first + batch.node.size(), -1);
+  append_targets(sample, block);
   batch.each_edge([&](uint32_t source, uint32_t target) {
     block.edges.push_back(static_cast<int32_t>(source));
     block.edges.push_back(static_cast<int32_t>(target));
@@ -400,8 +413,8 @@ SampleSizes NeighbourSource::guess_sizes() const {
   return sizes;
 }
 
-// This is enough for rounds that need few passes over the rows. Samples of a small graph take more than the
-// graph.
+// This is enough for rounds that need few passes over the rows. Samples of a small graph need more space than
+// the graph.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
   return std::max(kSmallGraphScratch, kScratchOfData * data_bytes());

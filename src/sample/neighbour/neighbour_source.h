@@ -17,6 +17,7 @@
 #include "sample/neighbour/run_cache.h"
 #include "sample/neighbour/sample_blocks.h"
 #include "sample/seeds/seed_blocks.h"
+#include "sample/seeds/seed_lists.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
 
@@ -25,33 +26,34 @@ namespace plimsoll {
 struct NeighbourSourceOptions {
   NeighbourOptions neighbours;
   SeedBlockOptions blocks;
-  uint64_t seed = 0;  ///< Seed of the sampled neighbours.
+  uint64_t seed = 0;  ///< Seed for sampling neighbours.
   /// Requested splits; the first is used for training. Without splits there are no blocks, and the graph
   /// needs no labels.
   std::vector<std::string> splits = {"train", "valid"};
   EdgeColumns edges = {};  ///< Edge columns of blocks; features only if the graph has them.
-  /// Negative pairs for each seed edge; without a value seeds are nodes.
+  /// Negative pairs per seed edge; unset: seeds are nodes.
   std::optional<int64_t> negatives = {};
+  NodeLabels labels = NodeLabels::classes;  ///< What is to be predicted, if seeds are nodes.
   /// Leave seed edges and their reverses out of the samples of their block.
   bool exclude_targets = false;
   /// Disk space for samples and rows of future blocks. Default size: four times the bytes of the columns as
   /// f32, at least 2 GiB, and never more than ScratchFile::room().
   ScratchSpace scratch = {};
-  /// Feature rows may be left out of blocks (FeatureRows).
+  /// Whether feature rows may be left out of blocks (FeatureRows).
   bool row_places = false;
 };
 
-/// Blocks of seeds of one giant graph with the neighbours sampled for them. A block is one graph: its first
-/// nodes are the seeds, which alone have labels, and then come the reached nodes in the order of hops. If
-/// seeds are edges, its first nodes are the ends of the pairs that LinkSeeds makes. Blocks are the same for
-/// every cache, budget and number of threads.
+/// Blocks of seeds of one giant graph with the neighbours sampled for them. A block is one graph. Its first
+/// nodes are the seeds, the only nodes with labels; the other nodes follow in the order of hops. If seeds are
+/// edges, its first nodes are the ends of the pairs that LinkSeeds makes. Blocks are the same for every
+/// cache, budget and number of threads.
 ///
 /// Every sample is known in advance, so the rows of many blocks are read in file order before they are
 /// requested (RunCache).
 class NeighbourSource : public BlockSource, private FeatureRows {
  public:
-  /// Errors: InputError (no graph, no features; of requested splits: no labels or edges to predict, an empty
-  /// split), UsageError (fan-outs).
+  /// Opens the graph. Errors: InputError (not a graph, or no features; for requested splits: no labels or
+  /// edges to predict, an empty split), UsageError (fan-outs).
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 
   int64_t graphs() const override { return blocks_.blocks(); }
@@ -62,6 +64,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
     return {.node_features = width_,
             .edge_features = edge_features(),
             .hops = hops(),
+            .targets = {.width = target_width(), .of_nodes = true},
             .row_places = options_.row_places};
   }
   const GraphSetTables& tables() const override { return tables_; }
@@ -70,22 +73,22 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::optional<StartUpCost> start_up_cost() const override { return start_up_; }
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
-  /// Errors: those of the topology and of RowReader::read().
+  /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
   int64_t max_cache_bytes() const override;
-  /// Waits for running calls of read().
+  /// Same as BlockSource::resize_cache(). Waits for running calls of read().
   void resize_cache(int64_t bytes) const override;
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
-  /// The bytes read include those of edges and samples.
+  /// Same as BlockSource::row_counters(). The bytes read include those of edges and samples.
   std::optional<RowCounters> row_counters() const override;
   const FeatureRows* feature_rows() const override { return options_.row_places ? this : nullptr; }
 
-  /// Number of blocks that are sampled ahead and whose rows are planned or read.
+  /// Number of blocks that are sampled in advance and whose rows are planned or read.
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
-  /// The edges. The caller may change their cache size while no block is read.
+  /// The edges. The caller may change their cache size while no block is being read.
   DiskTopology& topology() const { return topology_; }
 
  private:
@@ -95,6 +98,9 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   float greatest_left_out() const override { return greatest_left_out_; }
 
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
+  // Numbers to predict in each row of a block; 0 if its seeds have classes.
+  int64_t target_width() const { return options_.labels == NodeLabels::classes ? 0 : graph_.target_width(); }
+  void append_targets(const BlockSample& sample, GraphBlock& block) const;
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void sample_all(const SamplingShares& shares, const StreamSpace& space, bool keeps,
@@ -125,7 +131,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
   mutable Vector<uint8_t, Tag::columns> uses_;       // Uses of each node in some of the run's blocks.
-  mutable Vector<uint8_t, Tag::columns> host_uses_;  // The same uses, with 0 for rows that are left out.
+  mutable Vector<uint8_t, Tag::columns> host_uses_;  // Same as uses_, but 0 for rows that are left out.
   mutable RowSet left_out_;                          // Empty unless options_.row_places.
   mutable float greatest_left_out_ = 0;
   mutable int64_t counted_blocks_ = 0;
@@ -137,8 +143,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable DirectRows direct_;  // Thread-safe. Reads blocks that were not prefetched.
   mutable BlockSampler sampler_ PLIMSOLL_GUARDED_BY(mutex_);
   mutable BlockSample sample_ PLIMSOLL_GUARDED_BY(mutex_);
-  // Overhead of samples: those of different sizes leave holes in the heap, and threads that read ahead have
-  // stacks. Up to 0.8 MiB in addition to samples of 0.5 MiB was seen in long runs.
+  // Memory beyond the samples themselves: samples of different sizes leave holes in the heap, and threads
+  // that read ahead have stacks. In long runs up to 0.8 MiB was seen for samples of 0.5 MiB.
   mutable Charge overhead_ PLIMSOLL_GUARDED_BY(mutex_){Tag::blocks};
 
   mutable std::optional<SampleFile> kept_;

@@ -21,8 +21,10 @@ void NodeIdMap::begin(Column& node, Column& tree, bool disjoint) {
 void NodeIdMap::lay_out(size_t slots) {
   slots_.assign(slots, kEmpty);
   shift_ = 64 - std::countr_zero(slots);
-  for (size_t number = 0; number < node_->size(); ++number)
-    slots_[slot_of((*node_)[number], (*tree_)[number])] = static_cast<uint32_t>(number);
+  for (size_t number = 0; number < node_->size(); ++number) {
+    uint32_t& slot = slots_[slot_of((*node_)[number], (*tree_)[number])];
+    if (slot == kEmpty) slot = static_cast<uint32_t>(number);
+  }
 }
 
 int64_t NodeIdMap::add(size_t slot, int64_t node, int64_t tree) {

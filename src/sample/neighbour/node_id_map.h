@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// Numbers the nodes of a batch from 0 in the order in which they are added. In a disjoint batch a node has a
-/// number in each tree. Open addressing with linear probing over 32-bit numbers, at most half full; its
-/// memory stays for the next batch. Not thread-safe.
+/// Numbers the nodes of a batch from 0 in the order in which they are added. In a disjoint batch a node has
+/// one number per tree that contains it. Open addressing with linear probing over 32-bit numbers, at most
+/// half full; its memory is kept for the next batch. Not thread-safe.
 class NodeIdMap {
  public:
   using Column = Vector<int64_t, Tag::blocks>;
   static constexpr int64_t kNone = -1;
 
-  /// Starts with the nodes in `node` and their trees in `tree`; new nodes are appended to both. They must
-  /// outlive the use of this table.
+  /// Starts with the nodes in `node` and their trees in `tree`; new nodes are appended to both. A node that
+  /// occurs twice has the first of its numbers. The columns must outlive the use of this table.
   void begin(Column& node, Column& tree, bool disjoint);
 
   /// Returns the number of a node; kNone if it has none.
@@ -26,7 +26,7 @@ class NodeIdMap {
     const uint32_t number = slots_[slot_of(node, tree)];
     return number == kEmpty ? kNone : number;
   }
-  /// Returns the number of a node, after adding it if it has none. Errors: InputError beyond 2^32 - 1 nodes,
+  /// Returns the number of a node, which it adds if it has none. Errors: InputError beyond 2^32 - 1 nodes,
   /// BudgetExceeded.
   int64_t find_or_add(int64_t node, int64_t tree) {
     const size_t slot = slot_of(node, tree);

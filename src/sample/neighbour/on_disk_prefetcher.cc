@@ -75,7 +75,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
     else
       stored_samples_->get({&number, 1}, {&sample, 1}, {});
     if (sample.number != number)
-      throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
+      throw Failure(fmt::format("block {} was read instead of block {}; this is a bug in Plimsoll",
                                 sample.number, number));
     sample.choose_rows(left_out_);
     return PackedBatches::Place{sample.rows(), place(sample)};
@@ -91,7 +91,7 @@ void OnDiskPrefetcher::expect(int64_t number) {
   is_confirmed_ = true;
 }
 
-// Restarts prefetching from this block because the expectation was wrong; without a number nothing is
+// Restarts prefetching from this block because the expected order was wrong; without a number nothing is
 // expected.
 void OnDiskPrefetcher::restart_at(std::optional<int64_t> number) {
   restart();
@@ -111,7 +111,7 @@ void OnDiskPrefetcher::restart() {
 }
 
 // Called without the lock. Drops all queued blocks; their readers read them themselves. Prefetching then
-// starts again, as memory that was refused may be available by then.
+// starts again, because memory that was refused may be available by then.
 void OnDiskPrefetcher::give_up() {
   const MutexLock lock(mutex_);
   restart();
@@ -120,7 +120,7 @@ void OnDiskPrefetcher::give_up() {
 // Announces the next group.
 void OnDiskPrefetcher::announce() {
   while (next_ && std::ssize(announced_) < group_) {
-    queue_.push_back(*next_);  // It may throw; the other push cannot, as it has capacity.
+    queue_.push_back(*next_);  // This may throw; the other push cannot, because it has capacity.
     announced_.push_back(*next_);
     next_ = order_.after(*next_);
   }
@@ -131,12 +131,12 @@ int64_t OnDiskPrefetcher::planned() const {
   return std::ssize(queue_) - std::ranges::count(queue_, kRead);
 }
 
-// Returns whether there are any samples. After an error the readers of the group read it themselves, meet the
-// same error and report it.
+// Returns whether there are any samples. After an error the readers of the group read their blocks
+// themselves, get the same error and report it.
 bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   MutexLock lock(mutex_);
-  // Checked with the lock, as prefetching may have restarted since the caller checked: announced blocks would
-  // be of the next generation, and be lost with this round.
+  // Checked while the lock is held, because prefetching may have restarted since the caller checked:
+  // announced blocks would be of the next generation, and be lost with this round.
   if (stop.stop_requested()) return false;
   announce();
   sampling_.clear();

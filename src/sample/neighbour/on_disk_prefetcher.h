@@ -19,23 +19,24 @@
 
 namespace plimsoll {
 
-/// Prefetcher whose blocks wait on the disk, as many as fit into a scratch file, which are far more than fit
-/// into memory. A block is stored with its rows, except for rows that are in memory anyway
-/// (rows/packed_batches.h), and with its sample unless that is in a file already.
+/// A prefetcher that holds planned blocks on the disk, as many as fit into a scratch file, which are far more
+/// than fit into memory. A block is stored with its rows, except for rows that are in memory anyway
+/// (rows/packed_batches.h), and with its sample unless that is already in a file.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     int64_t max_note = 0;              ///< Maximum bytes of a sample that is stored with the rows.
     int64_t group = 1;                 ///< Number of blocks whose samples are requested together.
-    const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
-    int64_t readers = 0;    ///< Number of samples whose memory is reserved for readers, and one for a group.
-    int64_t max_nodes = 0;  ///< Maximum size of a sample that memory is reserved for.
+    const RowSet* left_out = nullptr;  ///< Rows to leave out of blocks; null: none.
+    int64_t readers = 0;    ///< Number of samples for which memory is reserved: one per reader, and one for a
+                            ///< group.
+    int64_t max_nodes = 0;  ///< Maximum nodes of a sample for which memory is reserved.
     int64_t max_edges = 0;
     int64_t edge_width = 0;
   };
-  /// `stored_samples` is the source from which samples are read again when their blocks are read, by any
-  /// number of threads; it must outlive this object. With null the samples are stored with the rows. With
-  /// null for `origin` all samples come from `stored_samples`.
+  /// `stored_samples` is the source from which any number of threads read the samples of blocks again; it
+  /// must outlive this object. If it is null, the samples are stored with the rows. If `origin` is null, all
+  /// samples come from `stored_samples`.
   OnDiskPrefetcher(std::unique_ptr<PackedBatches> packs, std::unique_ptr<BlockSamples> origin,
                    BlockSamples* stored_samples, const RunOrder& order, const Options& options);
   ~OnDiskPrefetcher() override;
@@ -58,7 +59,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   const RowSet* const left_out_;
   const std::unique_ptr<PackedBatches> packs_;
   std::unique_ptr<BlockSamples> origin_;     // Used by the thread only, like the members up to the mutex.
-  Vector<BlockSample, Tag::cache> samples_;  // Samples of a group; some of them are in packs_ already.
+  Vector<BlockSample, Tag::cache> samples_;  // Samples of a group; some of them are already in packs_.
   std::vector<int64_t> sampling_;            // Block numbers of samples_.
   size_t packed_ = 0;
   size_t sampled_ = 0;
@@ -75,8 +76,8 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   int64_t first_queued_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   // Last entries of queue_, which are sampled next; has capacity for a group.
   std::vector<int64_t> announced_ PLIMSOLL_GUARDED_BY(mutex_);
-  std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);  // The block after them.
-  // One of the blocks was read, so the expectation was right.
+  std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);  // The block after the announced ones.
+  // Whether one of the blocks was read, so that the expected order was right.
   bool is_confirmed_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   // Number of requested restarts: the generation of packs_.
   int64_t restarts_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
@@ -84,7 +85,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   std::stop_source making_ PLIMSOLL_GUARDED_BY(mutex_);                // Stops the current round.
   std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);               // Error that ended the thread.
   Vector<BlockSample, Tag::cache> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // Memory for samples that are read.
-  std::jthread thread_;  // The last member: it ends before the data it uses.
+  std::jthread thread_;  // The last member, so that it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@ constexpr int64_t kBytesOfOne = 128;    // Scratch memory of one end, including 
 
 int64_t PredictedEdges::bytes_for(int64_t pairs) {
   const int64_t ends = 2 * pairs;
-  // A column that grows temporarily takes three times its size.
+  // A column that grows temporarily needs three times its size.
   return 3 * ends * static_cast<int64_t>(sizeof(End) + sizeof(EdgeRun)) +
          std::min(ends, static_cast<int64_t>(kEndsTogether)) * 2 * kBytesOfOne;
 }

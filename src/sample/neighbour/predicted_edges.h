@@ -11,19 +11,19 @@
 
 namespace plimsoll {
 
-/// Edges between the ends of pairs that batches predict. They are left out of the samples of these batches in
-/// both directions, as a model could read the answer from either. The lists of the topology must ascend. Not
-/// thread-safe: it keeps scratch memory.
+/// Edges between the ends of the pairs that batches predict. They are left out of the samples of these
+/// batches in both directions, because a model could read the answer from either one. The lists of the
+/// topology must ascend. Not thread-safe: it keeps scratch memory.
 class PredictedEdges {
  public:
   void clear() { found_.clear(); }
   bool empty() const { return found_.empty(); }
-  /// Adds a pair that a batch predicts. find() must be called afterwards.
+  /// Adds a pair that a batch predicts. Call find() afterwards.
   void add(uint32_t batch, int64_t a, int64_t b);
   /// Looks up all pairs. Errors: UsageError for a node that is not in the graph; those of the topology.
   void find(const Topology& topology);
-  /// Returns the edges of a node's list that a batch leaves out, ascending; valid until the next call. Needs
-  /// find().
+  /// Returns the edges of a node's list that a batch leaves out, ascending; valid until the next call. Call
+  /// find() first.
   NeighbourChoice::Without of_node(uint32_t batch, int64_t node);
   /// Maximum bytes for this number of pairs.
   static int64_t bytes_for(int64_t pairs);

@@ -18,14 +18,14 @@ namespace {
 // Lists are read in the order of 2^kPartBits parts of the file.
 constexpr int kPartBits = 12;
 // Bytes per walk: two columns of 4 bytes; for biased walks two more, and one of numbers. Bytes per walk that
-// is read with others; its list may have to be searched number by number.
+// is read together with others; its list may have to be searched number by number.
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
-// Beyond these limits a chance is practically 0, and finally not a number.
+// Beyond these limits a chance is practically 0, and eventually not a number.
 constexpr double kMinBias = 1e-9;
 constexpr double kMaxBias = 1e9;
-// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles one
+// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles, one
 // draw in p and q is accepted. With p or q beyond 100 or 1/100, 64 draws are enough if a short list decides.
 constexpr uint32_t kMaxNumbers = 1 << 12;
 constexpr uint32_t kFewNumbers = 3 << 6;
@@ -57,8 +57,9 @@ RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options
     : topology_(topology), options_(options), seed_(seed), reading_(reading) {
   for (const int64_t number : {options.length, options.walks_per_node})
     if (number < 0 || number > UINT32_MAX)
-      throw UsageError(fmt::format("random walks: found {} steps and {} walks a node, expected 0 to 2^32 - 1",
-                                   options.length, options.walks_per_node));
+      throw UsageError(
+          fmt::format("random walks: found {} steps and {} walks per node, expected 0 to 2^32 - 1",
+                      options.length, options.walks_per_node));
   if (!is_bias(options.p) || !is_bias(options.q))
     throw UsageError(fmt::format("random walks: found p {} and q {}, expected numbers from 1e-9 to 1e9",
                                  options.p, options.q));
@@ -119,7 +120,7 @@ void RandomWalks<T>::step() {
     in_parts(waiting_, kTogether, [&](Part walks) { draw(walks, biased); });
     sort(asked_, before_);
     in_parts(asked_, kTogether, [&](Part walks) { look_up(walks); });
-    if (again_.empty()) break;  // This keeps the memory of waiting_.
+    if (again_.empty()) break;  // Swapping would lose the memory of waiting_.
     std::swap(waiting_, again_);
   }
   ++step_;
@@ -184,7 +185,7 @@ Draws RandomWalks<T>::numbers_of(size_t walk) const {
           static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_)};
 }
 
-// Takes the first draw that is not rejected, has it looked up, or lets the walk draw again.
+// Accepts the first draw that is not rejected, has it looked up, or makes the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   const auto [min, max] = std::minmax(chances_.near, chances_.far);

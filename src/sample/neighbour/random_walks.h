@@ -11,11 +11,11 @@
 namespace plimsoll {
 
 /// Bias of node2vec: Grover and Leskovec, "node2vec: scalable feature learning for networks", KDD 2016. A
-/// walk that came from t to v goes on to the neighbour x with a probability proportional to 1/p if x is t, 1
-/// if x is in the list of t, else 1/q. p = q = 1 is uniform.
+/// walk that went from t to v continues to the neighbour x of v with a probability proportional to 1/p if x
+/// is t, to 1 if x is in the list of t, and otherwise to 1/q. p = q = 1 is uniform.
 struct WalkOptions {
   int64_t length = 0;          ///< Steps per walk.
-  int64_t walks_per_node = 1;  ///< Walks from each start.
+  int64_t walks_per_node = 1;  ///< Walks per start.
   double p = 1;
   double q = 1;
 
@@ -26,19 +26,20 @@ struct WalkOptions {
 template <typename T>
 using Walks = Vector<T, Tag::blocks>;
 
-/// Random walks along neighbour lists, so against the direction of edges if these are in-neighbours. At a
-/// node without neighbours a walk stays. All walks advance together, step by step, so that reads come in
-/// batches, and on a disk in node order, so that a step is one pass over the file. A biased step draws a
-/// neighbour and rejects it with the right probability, so its cost does not depend on degrees; the list of t
-/// is only searched if that decides (Yang et al., "KnightKing", SOSP 2019). After more than a thousand draws,
-/// which happens without triangles for large p and q, the step is chosen exactly: choose_step(), by the
-/// shorter of two lists. With p or q beyond 100 or 1/100 this happens after 64 draws if that list is short.
+/// Random walks along neighbour lists, that is, against the direction of edges if these are in-neighbours. At
+/// a node without neighbours a walk stays. All walks advance together, step by step, so that reads come in
+/// batches; on a disk they are in node order, so that a step is one pass over the file. A biased step draws a
+/// neighbour and rejects it with the right probability, so its cost does not depend on degrees. The list of t
+/// is only searched if the decision depends on it (Yang et al., "KnightKing", SOSP 2019). After more than a
+/// thousand draws, which happens without triangles for large p and q, choose_step() chooses the step exactly,
+/// using the shorter of the two lists. With p or q beyond 100 or 1/100 this happens after 64 draws if that
+/// list is short.
 ///
 /// Draws are a function of (seed, epoch, start, walk of this start, step): threads, read paths, budgets and
 /// the other starts have no influence.
 ///
-/// Nodes are T: int64_t, or uint32_t for fewer than 2^32 nodes. Not thread-safe: it keeps scratch memory. The
-/// topology must outlive it.
+/// Nodes are of type T: int64_t, or uint32_t for fewer than 2^32 nodes. Not thread-safe: it keeps scratch
+/// memory. The topology must outlive it.
 template <typename T>
 class RandomWalks {
  public:
@@ -47,7 +48,7 @@ class RandomWalks {
     memory,  ///< In walk order, for few walks at a time.
     disk,    ///< In node order with several draws at a time, for many walks.
   };
-  /// Number of walks read together, and of draws made together for one walk on a disk.
+  /// Number of walks that are read together, and of draws that are made together for one walk on a disk.
   static constexpr int64_t kTogether = 1 << 14;
   static constexpr int64_t kDraws = 2;
 
@@ -60,9 +61,9 @@ class RandomWalks {
   /// those of the topology; BudgetExceeded.
   void walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out);
 
-  /// The same in parts. begin() puts all walks, up to 2^32 - 1, at their starts; step() advances them by one
-  /// of options.length steps; at() returns their nodes, [starts x walks_per_node]. Errors: UsageError for
-  /// more walks; those of walk(); step(): Interrupted.
+  /// Makes the same walks in steps. begin() puts all walks, up to 2^32 - 1, at their starts; step() advances
+  /// them by one of options.length steps; at() returns their nodes, [starts x walks_per_node]. Errors:
+  /// UsageError for more walks; those of walk(); step(): Interrupted.
   void begin(std::span<const int64_t> starts, uint32_t epoch);
   void step();
   std::span<const T> at() const { return at_; }
@@ -88,7 +89,7 @@ class RandomWalks {
   WalkOptions options_;
   uint64_t seed_;
   Reading reading_;
-  WalkChances chances_;  // Relative to the largest chance.
+  WalkChances chances_;  // Chances relative to the largest one.
 
   int64_t step_ = 0;
   Column<uint64_t> keys_;  // Key of each start.
@@ -96,20 +97,20 @@ class RandomWalks {
   // Previous node of each walk. This column and the next are empty if steps are uniform.
   Column<T> before_;
   Column<T> drawn_;           // Drawn neighbours that are looked up.
-  Column<uint32_t> numbers_;  // Number of random numbers used in this step.
+  Column<uint32_t> numbers_;  // Random numbers used in this step, per walk.
 
-  Column<uint32_t> waiting_;  // Walks that have not taken this step.
+  Column<uint32_t> waiting_;  // Walks that have not made this step yet.
   Column<uint32_t> asked_;    // Walks whose neighbour is looked up.
-  Column<uint32_t> again_;    // Entries of waiting_ that draw again.
+  Column<uint32_t> again_;    // Entries of waiting_ that must draw again.
   Column<uint32_t> sorted_;
 
-  // Columns of walks that are read together.
+  // The next columns are of walks that are read together.
   Column<int64_t> nodes_;
   Column<EdgeRange> lists_;
   Column<int64_t> edges_;       // Drawn edges.
-  Column<int64_t> neighbours_;  // Neighbours at the end of edges_.
-  Column<double> accepted_;     // A neighbour is accepted below the chance of its kind.
-  Column<uint32_t> used_;       // Random numbers used in this step after each draw.
+  Column<int64_t> neighbours_;  // Neighbours of the last edges of edges_.
+  Column<double> accepted_;     // A neighbour is accepted if this number is below the chance of its kind.
+  Column<uint32_t> used_;       // Random numbers used in this step up to and including each draw.
   Column<uint8_t> found_;
 };
 

@@ -108,8 +108,8 @@ void RangeSampler::open_answers(ScratchStreams& streams, size_t hops) {
   }
 }
 
-// Writes the requests of a hop. An item starts when the one of the same lane has ended, as no more items than
-// threads are active.
+// Writes the requests of a hop. An item starts only when the previous one of the same lane has ended, because
+// there are never more active items than threads.
 void RangeSampler::ask(ScratchStreams& streams, std::span<const int64_t> numbers, size_t hop) {
   open_answers(streams, hop);
   for (Lane& lane : lanes_)
@@ -149,7 +149,7 @@ void RangeSampler::answer(ScratchStreams& streams, Lane& lane, Worker& worker, s
   const int64_t fan_out = from_.neighbours.fan_outs[hop];
   ScratchStreams::Reader requests(streams, lane.requests[range], /*frees=*/true);
   ScratchStreams::Writer answers(streams, lane.answers[hop][range]);
-  worker.edges.clear();  // A full file may have left some.
+  worker.edges.clear();  // A full file may have left some edges.
   worker.counts.clear();
   while (take_requests(requests, worker)) {
     throw_if_interrupted("the blocks of the run were sampled");

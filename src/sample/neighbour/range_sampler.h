@@ -16,40 +16,40 @@ namespace plimsoll {
 /// Samples many blocks with one pass over the neighbour lists per hop, however little memory there is. The
 /// lists are read in ranges of nodes that fit into memory, one range after the other. For each range there is
 /// a stream of requests, in the order of blocks and of the nodes within them, and a stream of answers in the
-/// same order. So no answer is searched for or sorted: a block that is put together takes the next answer of
-/// the range that a node belongs to. The streams are in a scratch file. Between hops nothing of a block is
-/// stored but the answers, and it is put together from them again.
+/// same order. So no answer needs to be searched for or sorted: to assemble a block, each node takes the next
+/// answer of the range that contains it. The streams are in a scratch file. Between hops only the answers of
+/// a block are stored, and the block is assembled from them again.
 ///
 /// A sample is the same as that of BlockSampler. Blocks must not leave out edges (BlockSampler::From:
-/// `negatives` is not set). The objects passed to the constructor must outlive this one.
+/// `negatives` must be unset). The objects passed to the constructor must outlive this one.
 class RangeSampler {
  public:
   struct Options {
     int threads = 1;
     int64_t topology_bytes = 0;  ///< Bytes of a range of lists (DiskTopology::ranges()).
     int64_t buffer_bytes = 0;    ///< Bytes of the buffers of all streams.
-    int64_t max_nodes = 0;       ///< Maximum nodes of a block; 0 if not known.
-    int64_t max_edges = 0;       ///< Maximum edges of a block; 0 if not known.
+    int64_t max_nodes = 0;       ///< Maximum nodes of a block; 0 if unknown.
+    int64_t max_edges = 0;       ///< Maximum edges of a block; 0 if unknown.
   };
-  /// Maximum bytes of a thread for blocks of this size, if it is known.
+  /// Maximum bytes that a thread needs for blocks of this size, if it is known.
   static int64_t bytes_for(int64_t max_nodes, int64_t max_edges, int64_t edge_width);
   static constexpr int64_t kMaxRanges = 256;
 
   /// Errors: those of the topology.
   RangeSampler(const BlockSampler::From& from, DiskTopology& topology, const Options& options);
 
-  /// Returns false if there are too many ranges for the bytes of the buffers.
+  /// Returns false if the buffers are too small for the number of ranges.
   bool is_possible() const { return extent_ > 0; }
-  /// Space in a scratch file for the streams of blocks with these averages.
+  /// Bytes that the streams of blocks with these averages need in a scratch file.
   int64_t file_bytes(int64_t blocks, double nodes, double edges) const;
 
-  /// Receives a sample, in the order of the blocks after turn.wait(), and returns whether to continue. Called
-  /// by several threads.
+  /// Receives a sample and returns whether to continue. Called by several threads; code after turn.wait()
+  /// runs in the order of the blocks.
   using Use = std::function<bool(const BlockSample& sample, Turn& turn)>;
-  /// Samples these blocks. Returns false once `use` did. Errors: ScratchStreamsFull before the first call of
-  /// `use`; those of BlockSampler and ScratchFile; BudgetExceeded, Interrupted.
+  /// Samples these blocks. Returns false as soon as `use` has. Errors: ScratchStreamsFull before the first
+  /// call of `use`; those of BlockSampler and ScratchFile; BudgetExceeded, Interrupted.
   bool sample(std::span<const int64_t> numbers, ScratchFile& file, const Use& use);
-  /// Bytes that all calls of sample() read from the file, and wrote to it.
+  /// Bytes that all calls of sample() read from the file or wrote to it.
   int64_t bytes_read() const { return bytes_read_; }
   int64_t bytes_written() const { return bytes_written_; }
 
@@ -62,7 +62,7 @@ class RangeSampler {
     std::vector<ScratchStreams::Writer> writers = {};            // Writers of the requests.
     std::vector<std::vector<ScratchStreams::Reader>> read = {};  // Readers of the answers.
   };
-  // What a thread works with.
+  // Data that a thread works with.
   struct Worker {
     BlockSample sample = {};
     Vector<int64_t, Tag::blocks> seeds = {};

@@ -31,7 +31,7 @@ StreamSpace stream_space_of(const RunCache::Options& options) {
           .max_edges = options.sizes.max_edges};
 }
 
-// Bytes of a thread that samples in ranges; 0 if that is not possible.
+// Returns the bytes that a thread needs to sample in ranges; 0 if that is not possible.
 int64_t range_bytes_of(const BlockSampler::From& from, const RunCache::Options& options) {
   const SampleSizes& sizes = options.sizes;
   if (!can_sample_in_ranges(from, stream_space_of(options))) return 0;
@@ -76,7 +76,7 @@ RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, Disk
   topology_.resize(topology_.min_bytes());
   if (!has_room_to_sample(from_, options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
-  // Otherwise the first block that is read decides which are sampled.
+  // Otherwise the first block that is read determines which blocks are sampled.
   if (kept_ == nullptr || kept_end_ > 0) begin();
 }
 
@@ -123,7 +123,7 @@ void RunCache::fill(int64_t number) {
   } catch (const std::bad_alloc&) {
     kept_ = nullptr;
   }
-  topology_.resize(topology_.min_bytes());  // What sampling held, if it was refused more.
+  topology_.resize(topology_.min_bytes());  // Frees what sampling still held if it was refused more memory.
   begin();
   if (kept_ != nullptr) prefetcher_->expect(number);
 }

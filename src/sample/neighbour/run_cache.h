@@ -18,9 +18,9 @@
 namespace plimsoll {
 
 /// Memory and disk space that make reading the blocks of a run fast. With a sample file all memory is for
-/// rows. When epochs start that the file lacks, all memory is for the topology until they are sampled, on all
-/// threads of the run. Without a sample file, samples are made in the background, and topology and rows share
-/// the memory.
+/// rows. When an epoch begins whose samples the file lacks, all memory is used for the topology until they
+/// are sampled, on all threads of the run. Without a sample file, samples are made in the background, and
+/// topology and rows share the memory.
 ///
 /// Any number of threads may call it at once. Blocks are the same for every size.
 class RunCache {
@@ -32,24 +32,25 @@ class RunCache {
     SampleSizes sizes = {};             ///< Sizes over all blocks of the run.
     int64_t hops = 0;
     int threads = 1;                     ///< Threads that sample.
-    std::span<const uint8_t> uses = {};  ///< Uses of each row in some blocks; must outlive this object.
-    int64_t counted_blocks = 0;          ///< Number of these blocks.
-    bool all_kept = false;               ///< All blocks of the run are in the sample file.
-    /// Rows that blocks come without, null if there are none; must outlive this object.
+    std::span<const uint8_t> uses = {};  ///< Uses of each row in some of the run's blocks; must outlive this
+                                         ///< object.
+    int64_t counted_blocks = 0;          ///< Number of blocks in which uses were counted.
+    bool all_kept = false;               ///< Whether all blocks of the run are in the sample file.
+    /// Rows to leave out of blocks; null: none. Must outlive this object.
     const RowSet* left_out = nullptr;
   };
-  /// The arguments must outlive this object. It resizes `topology`, and writes other samples to `kept` (may
+  /// The arguments must outlive this object. It resizes `topology`, and writes further samples to `kept` (may
   /// be null). Errors: BudgetExceeded, those of SharedScan and SpilledFeatures.
   RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology, SampleFile* kept,
            const Options& options);
   ~RunCache();
 
-  /// Returns how the memory would be divided, and the estimated reads and writes per block; `kept` tells
-  /// whether there is a sample file.
+  /// Returns how the memory would be divided, and the estimated reads and writes per block; `kept`: whether
+  /// there is a sample file.
   static CacheShares shares(const FeatureFile& rows, const BlockSampler::From& from,
                             const DiskTopology& topology, bool kept, const Options& options);
 
-  /// Same as SamplePrefetcher::read(). Errors: those, and those of sample_blocks().
+  /// Does the same as SamplePrefetcher::read(). Errors: those of that function and of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
   /// Reads the stored sample of a block. Returns false if it is not stored.
   bool sample(int64_t number, BlockSample& sample);
@@ -72,7 +73,8 @@ class RunCache {
 
   mutable SharedMutex mutex_;
   SampleFile* kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Null if there is no sample file, or no memory to fill it.
-  int64_t kept_end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Training blocks before this one are or were in kept_.
+  int64_t kept_end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Training blocks before this one are, or were, in
+                                                      // kept_.
   std::optional<KeptSamples> stored_samples_ PLIMSOLL_GUARDED_BY(mutex_);  // Samples for readers of blocks.
   std::unique_ptr<SamplePrefetcher> prefetcher_ PLIMSOLL_GUARDED_BY(mutex_);
   RowCounters earlier_counters_ PLIMSOLL_GUARDED_BY(mutex_);  // Counters of earlier prefetchers.

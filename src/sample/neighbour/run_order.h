@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// The order in which a run visits blocks: those of an epoch, the validation blocks, those of the next epoch.
-/// `blocks` must outlive this object. Not thread-safe.
+/// The order in which a run visits blocks: the blocks of an epoch, the validation blocks, the blocks of the
+/// next epoch. `blocks` must outlive this object. Not thread-safe.
 class RunOrder {
  public:
-  /// Maximum number of blocks in flight: a block farther back is not read any more.
+  /// Maximum number of blocks in flight: blocks before them are not read any more.
   static constexpr size_t kUnderWay = 64;
 
   explicit RunOrder(const SeedBlocks& blocks) : RunOrder(blocks, blocks.blocks()) {}
   /// Restricts training blocks to those before number `end`.
   RunOrder(const SeedBlocks& blocks, int64_t end) : blocks_(&blocks), end_(end) {}
-  /// Returns the block after this one, nothing after the last. Validation blocks are followed by the epoch
-  /// after the last one asked about.
+  /// Returns the block after this one, or nullopt after the last one. After validation blocks, it is the
+  /// first block of the epoch after the last epoch asked about.
   std::optional<int64_t> after(int64_t number);
 
-  /// Records that a block is read. Returns whether it is one of the recently read blocks, which are read
+  /// Records that a block is read. Returns whether it is one of the recently read blocks, which is read
   /// again.
   bool visit(int64_t number);
 

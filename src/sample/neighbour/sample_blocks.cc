@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMaxStreamBytes = int64_t{32} << 20;
 
-// The result of sampling in ranges: how many blocks were sampled, and whether no more are wanted.
+// The result of sampling in ranges: how many blocks were sampled, and whether no more are needed.
 struct InRanges {
   int64_t blocks = 0;
   bool enough = false;
@@ -51,7 +51,7 @@ InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology
         return use({&sample, 1}, turn);
       });
       done.blocks += std::ssize(some);
-    } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected; none was used yet.
+    } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected; none has been used yet.
       at_once /= 2;
     }
   }

@@ -16,7 +16,7 @@ namespace plimsoll {
 
 /// Samples of blocks in a scratch file, in the order in which they are added. A run that samples many blocks
 /// at a time needs its topology in memory only then, and has all of its memory for rows afterwards. The index
-/// of the samples is in the file, too, so it takes memory only while it is written. After finish() any number
+/// of the samples is also in the file, so it needs memory only while it is written. After finish() any number
 /// of threads may read it.
 class SampleFile {
  public:
@@ -26,7 +26,7 @@ class SampleFile {
 
   /// Returns the size of a file for `samples` samples with `bytes` bytes in total.
   static int64_t file_bytes_for(int64_t samples, int64_t bytes);
-  /// `max_samples` is the capacity. Errors: Failure (a file without space for the index).
+  /// `max_samples` is the capacity. Errors: Failure if the file has no space for the index.
   SampleFile(ScratchFile file, int64_t max_samples);
 
   /// Drops all samples and allocates write buffers (kBuffer + kPage). Errors: BudgetExceeded.
@@ -38,11 +38,12 @@ class SampleFile {
   void finish();
 
   bool has(int64_t number) const { return range_of(number) != nullptr; }
-  /// Returns the end of the run of consecutive numbers that contains `number`; `number` if it was not added.
+  /// Returns the end of the range of consecutive added numbers that contains `number`; `number` itself if it
+  /// was not added.
   int64_t end_of(int64_t number) const;
 
   int64_t file_bytes() const { return file_.bytes(); }
-  /// Since the file was made.
+  /// Bytes written since the file was made.
   int64_t bytes_written() const { return written_; }
   int64_t bytes_read() const { return read_; }
 
@@ -67,10 +68,10 @@ class SampleFile {
 
   ScratchFile file_;
   int64_t max_samples_;
-  int64_t first_byte_;  // Offset of the first sample, after the ends of max_samples_ samples.
+  int64_t first_byte_;  // Offset of the first sample, after the index with its max_samples_ entries.
   std::vector<Range> ranges_;
   int64_t samples_ = 0;
-  Part ends_;  // int64 [samples], the end of each sample.
+  Part ends_;  // int64 [samples], the end offset of each sample.
   Part data_;
   int64_t written_ = 0;
   mutable std::atomic<int64_t> read_ = 0;
@@ -80,9 +81,9 @@ class SampleFile {
 /// it at once.
 class KeptSamples final : public BlockSamples {
  public:
-  /// `longest` is the bytes of the longest sample. Errors: BudgetExceeded.
+  /// `longest` is the size of the longest sample in bytes. Errors: BudgetExceeded.
   KeptSamples(const SampleFile& file, int64_t longest);
-  /// Returns the memory it takes (Tag::cache).
+  /// Returns the memory (Tag::cache) that it needs.
   static int64_t bytes_for(int64_t longest);
   /// Errors: those of ScratchFile; Failure for a number that is not in the file.
   bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
@@ -97,7 +98,7 @@ class KeptSamples final : public BlockSamples {
   MappedBytes ends_ PLIMSOLL_GUARDED_BY(mutex_);  // One page of the index.
   int64_t page_ PLIMSOLL_GUARDED_BY(mutex_) = -1;
   MappedBytes data_ PLIMSOLL_GUARDED_BY(mutex_);
-  int64_t begin_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Range of the file that is in data_.
+  int64_t begin_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Start of the range of the file that is in data_.
   int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -9,19 +9,19 @@
 
 namespace plimsoll {
 
-/// Samples the blocks of a run in advance and has their rows read. The next blocks follow from the last one
-/// that was read (RunOrder). If another block is read, prefetching restarts after that one, unless it was
-/// read just before. Any number of threads may call it at once.
+/// Samples the blocks of a run in advance and has their rows read. It derives the next blocks from the last
+/// one that was read (RunOrder). If another block is read, prefetching restarts after that one, unless that
+/// one was read shortly before. Any number of threads may call it at once.
 class SamplePrefetcher {
  public:
   /// Receives the sample of a block and returns the destination of its feature rows.
   using Place = std::function<std::byte*(const BlockSample& sample)>;
 
   virtual ~SamplePrefetcher() = default;
-  /// Announces that this block is read next.
+  /// Announces that this block will be read next.
   virtual void expect(int64_t number) = 0;
-  /// Waits until the rows of a block are read. Returns false if the block was not sampled in advance or its
-  /// rows were not read; the caller then samples and reads it. Errors: those of RowReader::read().
+  /// Waits until the rows of a block have been read. Returns false if the block was not sampled in advance or
+  /// its rows were not read; the caller then samples and reads it. Errors: those of RowReader::read().
   virtual bool read(int64_t number, const Place& place) = 0;
   /// Number of blocks that are sampled in advance and whose rows are planned or read.
   virtual int64_t planned() const = 0;

@@ -8,12 +8,12 @@
 
 namespace plimsoll {
 
-/// Returns the shape of a sample as a graph whose first nodes have these labels (-1 means none). Writes the
+/// Returns the shape of a sample as a graph whose first nodes have these labels (-1: no label). Writes the
 /// shapes of the parts within 0 .. prefixes.size()-1 hops of its seeds, without labels, to `prefixes`.
 GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
                            std::span<GraphShape> prefixes);
 
-/// Converts a sample to the format of BulkSampler. The edges of each node must be in node order, as
+/// Converts a sample to the format of BulkSampler. Edges must be grouped by target, in node order, as
 /// NeighbourSampler returns them.
 SampledBatch batch_of(const SampledSubgraph& sample);
 

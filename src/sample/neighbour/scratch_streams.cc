@@ -23,7 +23,7 @@ int64_t ScratchStreams::take() {
   }
   if (end_ + extent_ > file_.bytes())
     throw ScratchStreamsFull(fmt::format(
-        "samples take more than the {} bytes of a scratch file; free some of the disk", file_.bytes()));
+        "samples need more than the {} bytes of a scratch file; free some disk space", file_.bytes()));
   end_ += extent_;
   return end_ - extent_;
 }
@@ -69,7 +69,7 @@ void ScratchStreams::Reader::get_across(std::span<std::byte> to) {
 
 void ScratchStreams::Reader::fill() {
   if (next_byte_ == stream_->bytes)
-    throw Failure("a stream of a scratch file is read past its end; this is an error of the program");
+    throw Failure("a stream of a scratch file was read past its end; this is a bug in Plimsoll");
   const int64_t extent = stream_->extents[static_cast<size_t>(next_byte_ / streams_->extent_)];
   filled_ = std::min(streams_->extent_, stream_->bytes - next_byte_);
   at_ = 0;

@@ -14,15 +14,15 @@
 
 namespace plimsoll {
 
-/// Thrown when a scratch file has no extent left.
+/// Thrown when a scratch file has no free extent left.
 class ScratchStreamsFull : public Failure {
  public:
   using Failure::Failure;
 };
 
 /// Streams of bytes in one scratch file. Each is written from start to end, and then read from start to end,
-/// any number of times. They grow by extents of the file, so their lengths need not be known. Different
-/// streams may be used by different threads.
+/// any number of times. They grow by extents of the file, so their lengths need not be known in advance.
+/// Different streams may be used by different threads.
 class ScratchStreams {
  public:
   class Writer;
@@ -32,7 +32,7 @@ class ScratchStreams {
     int64_t bytes = 0;
   };
 
-  /// `extent` is the length of an extent and of the buffer of a reader or writer, a multiple of
+  /// `extent` is the length of an extent and of the buffer of each reader or writer, a multiple of
   /// ScratchFile::kAlignment.
   ScratchStreams(ScratchFile& file, int64_t extent) : file_(file), extent_(extent) {}
   int64_t bytes_read() const { return read_; }
@@ -47,17 +47,17 @@ class ScratchStreams {
   std::atomic<int64_t> read_ = 0;
   std::atomic<int64_t> written_ = 0;
   Mutex mutex_;
-  int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // End of the extents that were ever taken.
+  int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // End of the extents that have ever been allocated.
   Vector<int64_t, Tag::blocks> free_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
-/// Appends to a stream, which is complete after finish(). Both must outlive this object.
+/// Appends to a stream, which is complete after finish(). `streams` and `stream` must outlive this object.
 class ScratchStreams::Writer {
  public:
   /// Errors: BudgetExceeded.
   Writer(ScratchStreams& streams, Stream& stream)
       : streams_(&streams), stream_(&stream), buffer_(Tag::blocks, streams.extent_) {}
-  /// Errors: ScratchStreamsFull; those of ScratchFile.
+  /// Appends bytes. Errors: ScratchStreamsFull; those of ScratchFile.
   void put(std::span<const std::byte> bytes);
   void finish();
 
@@ -70,15 +70,15 @@ class ScratchStreams::Writer {
   int64_t filled_ = 0;
 };
 
-/// Reads a stream from its start. Both must outlive this object.
+/// Reads a stream from its start. `streams` and `stream` must outlive this object.
 class ScratchStreams::Reader {
  public:
-  /// `frees`: each extent is used again once it is read, so the stream can be read only once. Errors:
+  /// `frees`: each extent is freed for reuse once it is read, so the stream can be read only once. Errors:
   /// BudgetExceeded.
   Reader(ScratchStreams& streams, Stream& stream, bool frees)
       : streams_(&streams), stream_(&stream), frees_(frees), buffer_(Tag::blocks, streams.extent_) {}
   bool at_end() const { return next_byte_ == stream_->bytes && at_ == filled_; }
-  /// Reads the next bytes. Errors: those of ScratchFile; Failure past the end of the stream.
+  /// Reads the next bytes. Errors: those of ScratchFile; Failure at the end of the stream.
   void get(std::span<std::byte> to) {
     if (filled_ - at_ < static_cast<int64_t>(to.size())) return get_across(to);
     std::memcpy(to.data(), buffer_.data() + at_, to.size());
@@ -95,7 +95,7 @@ class ScratchStreams::Reader {
   MappedBytes buffer_;
   int64_t at_ = 0;
   int64_t filled_ = 0;
-  int64_t next_byte_ = 0;  // Byte of the stream that is read from the file next.
+  int64_t next_byte_ = 0;  // Byte of the stream that is read next from the file.
 };
 
 }  // namespace plimsoll

@@ -15,18 +15,18 @@ namespace plimsoll {
 template <typename T>
 class WalkFile {
  public:
-  /// Divisor of the number of walks that are read together.
+  /// The number of walks that are read together must be a multiple of this.
   static constexpr int64_t kMinTogether = ScratchFile::kAlignment / static_cast<int64_t>(sizeof(T));
 
-  /// Makes a file for `walks` walks of `places` nodes in a folder. Returns nothing if ScratchFile::make()
+  /// Makes a file in a folder for `walks` walks of `places` nodes. Returns nullopt if ScratchFile::make()
   /// does.
   static std::optional<WalkFile> make(const std::filesystem::path& folder, int64_t walks, int64_t places);
-  /// Bytes (Tag::blocks) to read `together` walks at a time.
+  /// Bytes (Tag::blocks) needed to read `together` walks at a time.
   static int64_t bytes_for(int64_t together, int64_t places) {
     return 2 * together * places * static_cast<int64_t>(sizeof(T));
   }
 
-  /// add() appends the next node of all walks; begin() must be called first. Errors: BudgetExceeded, those of
+  /// Starts writing. Then add() appends the next node of all walks. Errors: BudgetExceeded, those of
   /// ScratchFile.
   void begin(int64_t walks);
   void add(std::span<const T> at);

@@ -23,14 +23,14 @@ namespace plimsoll {
 namespace {
 
 static_assert(sizeof(idx_t) == sizeof(int32_t) && sizeof(real_t) == sizeof(float),
-              "METIS with 32-bit numbers is expected, as Debian has it");
+              "expected METIS with 32-bit numbers, as in Debian");
 
 constexpr idx_t kSeed = 1;
 
 // The functions of METIS, which is loaded when the first graph is partitioned.
 class Library {
  private:
-  // The first member, as the functions are found in it.
+  // The first member, because the functions are looked up in it.
   SharedLibrary library_{PLIMSOLL_LIBMETIS, "install that library, or partition by streaming instead"};
 
  public:
@@ -93,8 +93,8 @@ struct Answer {
   int32_t cut = 0;
 };
 
-// Limits malloc to `bytes`, in addition to its free memory: METIS first uses that, and then what the kernel
-// adds.
+// Limits malloc to `bytes` in addition to its free memory. METIS first uses the free memory, and then what
+// the kernel adds.
 bool limit_memory([[maybe_unused]] int64_t bytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   // The malloc of sanitizers maps far more than it returns, and hangs or ends the process if mmap fails.
@@ -168,7 +168,7 @@ std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, dou
   if (answered && answer.code == METIS_ERROR_MEMORY) return std::nullopt;
   if (answered) throw Failure(fmt::format("METIS fails with code {}", answer.code));
   if (WIFSIGNALED(status)) throw Failure(fmt::format("METIS was ended by signal {}", WTERMSIG(status)));
-  return std::nullopt;  // METIS calls exit() if a list of its own gets no memory.
+  return std::nullopt;  // METIS calls exit() if one of its own lists gets no memory.
 }
 
 }  // namespace plimsoll

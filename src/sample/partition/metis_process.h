@@ -9,14 +9,14 @@
 namespace plimsoll {
 
 /// Runs METIS_PartGraphKway on `graph` in a child process, fills `part_of` [V] and returns the weight of the
-/// cut edges. Returns nothing if METIS needs more than `bytes` of its own memory, which the kernel limits
+/// cut edges. Returns nullopt if METIS itself needs more than `bytes` of memory, which the kernel limits
 /// (RLIMIT_DATA). `parts` is at least 2; `slack` is the imbalance that METIS aims at, 0 or more.
 ///
-/// A child process is used because METIS draws from the random numbers of the C library, which all threads
-/// share, handles SIGABRT and SIGTERM of the whole process, prints, and may end its process. Pages that other
-/// threads write meanwhile are copied. If a thread is inside rand() when the child begins, the child waits
-/// for ever. The result is the same for the same graph and options. Thread-safe. Errors: Failure if METIS
-/// cannot be loaded, fails or is killed.
+/// A child process is used for these reasons: METIS draws random numbers from the generator of the C library,
+/// which all threads share; it handles SIGABRT and SIGTERM of the whole process; it prints; and it may end
+/// its process. Pages that other threads write meanwhile are copied. If a thread is inside rand() when the
+/// child starts, the child waits forever. The result is the same for the same graph and options. Thread-safe.
+/// Errors: Failure if METIS cannot be loaded, fails or is killed.
 std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, double slack, int64_t bytes,
                                  std::span<int32_t> part_of);
 

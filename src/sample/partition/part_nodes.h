@@ -10,9 +10,9 @@ namespace plimsoll {
 /// The nodes of each part of a graph, in ascending order. Immutable, so any number of threads may read it.
 class PartNodes {
  public:
-  /// `parts` [V] is the part of each node, 0 or more: stream_partition(), metis_partition(). A part may be
-  /// empty. Holds 8 bytes per node and per part. Errors: UsageError if `parts` does not have `nodes` entries
-  /// or has negative ones; BudgetExceeded.
+  /// `parts` [V] has the part of each node, 0 or more, as stream_partition() or metis_partition() returns it.
+  /// A part may be empty. Holds 8 bytes per node and per part. Errors: UsageError if `parts` does not have
+  /// `nodes` entries or has negative ones; BudgetExceeded.
   PartNodes(std::span<const int32_t> parts, int64_t nodes);
 
   int64_t parts() const { return static_cast<int64_t>(part_ptr_.size()) - 1; }

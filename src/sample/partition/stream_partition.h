@@ -11,23 +11,24 @@ namespace plimsoll {
 struct PartitionOptions {
   int64_t parts = 0;
   double slack = 0.1;  ///< A part has up to (1 + slack) x nodes / parts nodes, rounded up.
-  /// Maximum number; the result is from the last pass that cut fewer edges than the one before.
+  /// Maximum number of passes. The result is that of the last pass that cut fewer edges than the pass before
+  /// it.
   int passes = 20;
 };
 
 using Parts = Vector<int32_t, Tag::columns>;
 
 /// Returns the part of each node, 0 .. parts-1, such that few edges connect different parts. Each node in
-/// turn goes to the part with most of its neighbours, discounted by how full the part is: the linear
-/// deterministic greedy of Stanton and Kliot, "Streaming graph partitioning for large distributed graphs",
-/// KDD 2012. Later passes use the previous parts of neighbours that are still to come: Nishimura and Ugander,
-/// "Restreaming graph partitioning", KDD 2013. If ranges of nodes cut fewer edges than the first pass, later
-/// passes start from the ranges. Neighbours are those in a node's list, so only one direction of a directed
-/// graph counts.
+/// turn is assigned to the part with most of its neighbours, with a penalty for how full the part is: the
+/// linear deterministic greedy of Stanton and Kliot, "Streaming graph partitioning for large distributed
+/// graphs", KDD 2012. Later passes use the previous parts of neighbours that have not been assigned yet:
+/// Nishimura and Ugander, "Restreaming graph partitioning", KDD 2013. If cutting the nodes into ranges cuts
+/// fewer edges than the first pass, later passes start from the ranges. Neighbours are those in a node's
+/// list, so only one direction of a directed graph counts.
 ///
-/// Holds 8 bytes per node and 20 bytes per part, and reads lists in order, some at a time, twice per pass.
-/// The result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes,
-/// a slack below 0, no pass; those of the topology; BudgetExceeded.
+/// Holds 8 bytes per node and 20 bytes per part. Reads lists in order, some at a time, twice per pass. The
+/// result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes, a
+/// slack below 0, no pass; those of the topology; BudgetExceeded.
 Parts stream_partition(const Topology& topology, const PartitionOptions& options);
 
 /// Returns the number of edges that connect different parts. Errors: those of the topology, BudgetExceeded.

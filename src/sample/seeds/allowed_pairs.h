@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// Counts and lists the pairs of nodes that may be drawn as negative edges, one by one: random draws miss
-/// them in a graph in which nearly all pairs are edges. Not thread-safe: it keeps scratch memory of 8 bytes a
-/// node, twice. The topology has to outlive it.
+/// Counts and lists, one by one, the pairs of nodes that may be drawn as negative edges. It is used when
+/// nearly all pairs are edges, so that random draws miss the rest. Not thread-safe: it keeps two times 8
+/// bytes of scratch memory per node. The topology must outlive it.
 class AllowedPairs {
  public:
   using IsAllowed = std::function<bool(int64_t node, int64_t neighbour)>;
@@ -20,16 +20,16 @@ class AllowedPairs {
     int64_t place;  ///< Index of the neighbour in neighbours(node).
   };
 
-  /// Calls `is_allowed` for each pair; with `avoid_existing` only for pairs that are no edges.
+  /// Calls `is_allowed` for each pair; with `avoid_existing`, only for pairs that are not edges.
   AllowedPairs(const Topology& topology, bool avoid_existing, IsAllowed is_allowed);
 
   /// Returns the number of allowed pairs. The first call reads all lists once. Errors: Interrupted; those of
   /// the topology.
   int64_t total();
-  /// Returns the pair at `rank`, 0 .. total()-1. Needs total() first.
+  /// Returns the pair of rank `rank`, 0 .. total()-1. Call total() first.
   Pair at(int64_t rank) const;
-  /// Returns the allowed neighbours of a node, ascending; valid until the next call. Fastest if nodes ascend.
-  /// Errors: those of the topology.
+  /// Returns the allowed neighbours of a node, ascending; valid until the next call. Fastest if called for
+  /// ascending nodes. Errors: those of the topology.
   std::span<const int64_t> neighbours(int64_t node);
 
  private:
@@ -39,7 +39,7 @@ class AllowedPairs {
   Vector<int64_t, Tag::blocks> ends_;  // ends_[v]: number of allowed pairs of nodes 0 .. v.
   int64_t listed_ = -1;                // The node of neighbours_.
   Vector<int64_t, Tag::blocks> neighbours_;
-  Vector<int64_t, Tag::blocks> edges_;  // A part of a list, and its neighbours.
+  Vector<int64_t, Tag::blocks> edges_;  // Part of a list, followed by its neighbours.
   Vector<int64_t, Tag::blocks> part_;
 };
 

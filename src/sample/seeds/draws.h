@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Returns a 64-bit key for everything drawn for one item (a seed node, a start, an edge) in an epoch. Items
-/// have different keys.
+/// Returns a 64-bit key for all draws for one item (a seed node, a start, an edge) in an epoch. Different
+/// items have different keys.
 constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int64_t item) {
   const auto id = static_cast<uint64_t>(item);
   const Philox::Counter bits = Philox(seed)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
@@ -17,13 +17,25 @@ constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int6
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
-/// A stream of random numbers that depends only on (key, purpose, part).
+/// Returns a key for everything drawn for an item of this type and time, whose item_key() is `key`.
+constexpr uint64_t typed_key(uint64_t key, Purpose purpose, uint32_t type, int64_t time) {
+  constexpr uint32_t kLayer = 65535;  // item_key() and Draws use lower ones.
+  const auto id = static_cast<uint64_t>(time);
+  const Philox::Counter bits = Philox(key)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), type,
+                                            static_cast<uint32_t>(purpose) << 16 | kLayer});
+  return uint64_t{bits[0]} << 32 | bits[1];
+}
+
+/// A stream of random numbers that depends only on (key, purpose, part, stream).
 class Draws {
  public:
-  Draws(uint64_t key, Purpose purpose, uint64_t part)
+  static constexpr uint32_t kStreams = 65534;
+
+  /// `stream` is below kStreams.
+  Draws(uint64_t key, Purpose purpose, uint64_t part, uint32_t stream = 0)
       : philox_(key),
         counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
-                 static_cast<uint32_t>(purpose) << 16 | 1} {}
+                 static_cast<uint32_t>(purpose) << 16 | (stream + 1)} {}
 
   /// Continues after the first `numbers` numbers of bits().
   void skip(uint32_t numbers) {
@@ -45,8 +57,8 @@ class Draws {
     return four_[next_++];
   }
 
-  /// Draws exactly uniformly from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in an
-  /// interval", ACM TOMACS 29(1), 2019; above it by rejection.
+  /// Draws uniformly, without bias, from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in
+  /// an interval", ACM TOMACS 29(1), 2019; above it by rejection.
   uint64_t below(uint64_t n) {
     if (n > UINT32_MAX) {
       const uint64_t mask = ~uint64_t{0} >> std::countl_zero(n - 1);

@@ -11,9 +11,9 @@
 
 namespace plimsoll {
 
-/// Tells whether an edge between two nodes, in either direction, was held out of a graph, that is, is one of
-/// `valid_edges` or `test_edges`. O(log n) reads of the mapped columns. The graph must outlive it.
-/// Thread-safe.
+/// Finds out whether an edge between two nodes, in either direction, was held out of a graph, that is, is one
+/// of `valid_edges` or `test_edges`. Each lookup makes O(log n) reads of the mapped columns. The graph must
+/// outlive it. Thread-safe.
 class HeldOutEdges {
  public:
   explicit HeldOutEdges(const GraphView& graph) : graph_(graph) {}
@@ -23,18 +23,18 @@ class HeldOutEdges {
   const GraphView& graph_;
 };
 
-/// Makes the node pairs of a block of edges, as PyTorch Geometric's LinkNeighborLoader with binary negative
-/// sampling does: the edges, and for each a number of uniform pairs without an edge; held-out edges count as
-/// edges. Draws are a function of (seed, epoch, index of the edge in its list). Not thread-safe: it keeps
-/// scratch memory. Topology and graph must outlive it.
+/// Makes the node pairs of a block of edges, as PyTorch Geometric's LinkNeighborLoader does with binary
+/// negative sampling: the edges, and for each edge a number of uniformly drawn pairs without an edge.
+/// Held-out edges count as edges. Draws are a function of (seed, epoch, index of the edge in its list). Not
+/// thread-safe: it keeps scratch memory. Topology and graph must outlive it.
 class LinkSeeds {
  public:
   /// `topology` is that of `graph`. Errors: those of NegativeEdges.
   LinkSeeds(const Topology& topology, const GraphView& graph, int64_t negatives, uint64_t seed);
 
-  /// Writes the distinct ends of all pairs, ascending, to `nodes`; to `pairs` [P, 2] indices into `nodes`,
-  /// the edges first; to `pair_y` [P] 1 for an edge, else 0. P is block.count * (1 + negatives). Errors:
-  /// InputError for an edge with a node that does not exist; those of the topology.
+  /// Writes the distinct ends of all pairs, ascending, to `nodes`. Writes indices into `nodes` to `pairs` [P,
+  /// 2], the edges first, and 1 for an edge or 0 for another pair to `pair_y` [P]. P is block.count * (1 +
+  /// negatives). Errors: InputError for an edge with a node that does not exist; those of the topology.
   void make(const SeedBlocks& blocks, const SeedBlocks::Block& block, Vector<int64_t, Tag::blocks>& nodes,
             Vector<int32_t, Tag::blocks>& pairs, Vector<float, Tag::blocks>& pair_y);
 
@@ -55,10 +55,11 @@ class EvaluationNegatives {
   /// `split` is an index into kGraphSplits.
   EvaluationNegatives(const Topology& topology, const GraphView& graph, size_t split, uint64_t seed);
 
-  /// Draws uniform pairs, one for each of the edges first, first + 1, ...
+  /// Draws one uniform pair for each of the edges first, first + 1, ...
   void uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours);
-  /// Draws `count` pairs with the node of each of these edges: [edges, count], row by row. `nodes` has the
-  /// node of each edge. Errors: UsageError for a node that has no negative edge; those of the topology.
+  /// Draws `count` negative neighbours for the node of each of these edges: [edges, count], row by row.
+  /// `nodes` has the node of each edge. Errors: UsageError for a node that has no negative edge; those of the
+  /// topology.
   void ranked(int64_t first, std::span<const int64_t> nodes, int64_t count,
               Vector<int64_t, Tag::columns>& pair_nodes, Vector<int64_t, Tag::columns>& neighbours);
 

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Random draws per pair. If fewer than one pair in a hundred is allowed, the last ones are drawn from a list
-// of all.
+// Random draws per pair. If fewer than one pair in a hundred is allowed, the last pairs are drawn from a list
+// of all allowed ones.
 constexpr int kMaxDraws = 1000;
 
 }  // namespace
@@ -38,12 +38,12 @@ NegativeEdges::NegativeEdges(const Topology& topology, const NegativeOptions& op
 }
 
 void NegativeEdges::refuse_node(int64_t node) const {
-  throw UsageError(
-      fmt::format("negative edges: node {} has edges to all {} nodes, expected one without; leave it out",
-                  node, topology_.nodes()));
+  throw UsageError(fmt::format(
+      "negative edges: node {} has edges to all {} nodes, expected a node without an edge; leave it out",
+      node, topology_.nodes()));
 }
 
-// All pairs wait. Each has its own random numbers.
+// Makes all pairs wait. Each pair has separate random numbers.
 void NegativeEdges::begin(std::span<const int64_t> numbers, uint32_t epoch, uint64_t part) {
   draws_.clear();
   for (const int64_t number : numbers)
@@ -76,8 +76,8 @@ void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<in
   search_.find_missing(lists_, ranks_, neighbours);
 }
 
-// Gives waiting pairs the neighbours found for them. Pairs whose neighbour does not exist or is excluded
-// still wait.
+// Stores the neighbours found for waiting pairs. Pairs whose neighbour does not exist or is excluded still
+// wait.
 void NegativeEdges::keep_waiting(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   size_t still = 0;
   for (size_t j = 0; j < waiting_.size(); ++j) {

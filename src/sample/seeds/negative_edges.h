@@ -14,19 +14,19 @@ namespace plimsoll {
 
 struct NegativeOptions {
   bool avoid_existing = true;  ///< Look up existing edges in the lists, which must ascend, and avoid them.
-  bool self_loops = false;     ///< A node may be drawn for itself.
+  bool self_loops = false;     ///< Whether a node may be drawn as its own neighbour.
 };
 
-/// Pairs of nodes that are not edges, for link prediction: the node whose list would have the edge, and the
-/// missing neighbour. Each allowed pair is exactly equally likely. A neighbour is drawn by its rank among
-/// those missing from the list, so that no draw is wasted, however long the list is. A pair not found after
-/// 1,000 draws is drawn from a list of all allowed pairs.
+/// Draws pairs of nodes that are not edges, for link prediction: the node whose list would contain the edge,
+/// and the missing neighbour. Each allowed pair is exactly equally likely. A neighbour is drawn by its rank
+/// among those missing from the list, so that no draw is wasted, however long the list is. A pair not found
+/// after 1,000 draws is drawn from a list of all allowed pairs.
 ///
 /// Draws are a function of (seed, epoch, number of the pair or the edge) only. Not thread-safe: it keeps
 /// scratch memory. The topology must outlive it.
 class NegativeEdges {
  public:
-  /// Returns whether the caller rejects a pair; another is drawn in its place.
+  /// Returns whether the caller rejects a pair; another one is drawn instead.
   using Excluded = std::function<bool(int64_t node, int64_t neighbour)>;
 
   /// If existing edges are avoided, lists must ascend: require_ascending_lists(). Errors: UsageError for a
@@ -34,17 +34,17 @@ class NegativeEdges {
   NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
                 Excluded excluded = {});
 
-  /// Draws uniform pairs: those with the numbers first, first + 1, ... of an epoch, as many as fit into
-  /// `nodes` and `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or
-  /// excluded; Interrupted; those of the topology.
+  /// Draws uniform pairs: the pairs number first, first + 1, ... of an epoch, as many as fit into `nodes` and
+  /// `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or excluded;
+  /// Interrupted; those of the topology.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
   /// Draws the pairs with these numbers.
   void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                std::span<int64_t> neighbours);
 
-  /// Draws like PyTorch Geometric's structured_negative_sampling: for each of `nodes` a neighbour that it
-  /// does not have. edges[i] keys the draws for nodes[i], for example the number of the positive edge.
-  /// Errors: UsageError for a node that has no negative edge; those of the topology.
+  /// Draws like PyTorch Geometric's structured_negative_sampling: for each of `nodes`, a node that is not its
+  /// neighbour. edges[i] keys the draws for nodes[i], for example the number of the positive edge. Errors:
+  /// UsageError for a node that has no negative edge; those of the topology.
   void structured(std::span<const int64_t> nodes, std::span<const int64_t> edges, uint32_t epoch,
                   std::span<int64_t> neighbours);
 
@@ -66,14 +66,14 @@ class NegativeEdges {
   template <typename T>
   using Column = Vector<T, Tag::blocks>;
   Column<EdgeRange> lists_;  // Lists of the nodes.
-  Column<int64_t> places_;   // Number of neighbours below the node itself.
+  Column<int64_t> places_;   // Number of neighbours with a lower number than the node itself.
   Column<uint8_t> loops_;    // 1 if the node is in its own list.
   Column<int64_t> allowed_;  // Number of neighbours that may be drawn.
   Column<int64_t> ranks_;    // Rank of the drawn neighbour.
   Column<Draws> draws_;      // Random numbers of the undecided pairs.
   Column<size_t> waiting_;   // Indices of the undecided pairs.
-  Column<int64_t> drawn_;    // Nodes of such pairs.
-  Column<int64_t> found_;    // Neighbours drawn for them.
+  Column<int64_t> drawn_;    // Nodes of the undecided pairs.
+  Column<int64_t> found_;    // Neighbours drawn for these nodes.
   Column<int64_t> numbers_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -15,7 +16,20 @@ void require_features(const GraphView& graph) {
                      ": nodes have no features (column x); give some to `plimsoll ingest graph`");
 }
 
-SeedList list_of(const GraphView& graph, const std::string& name) {
+// Returns 0 for a node with a known number, else -1.
+int64_t known_target(const GraphView& graph, int64_t node, NodeLabels labels) {
+  int64_t known = -1;
+  for (const float value : graph.targets_of(node)) {
+    if (std::isnan(value)) continue;
+    known = 0;
+    if (labels == NodeLabels::multi && value != 0 && value != 1)
+      throw InputError(fmt::format("{}: node {}: found the label {}, expected 0, 1, or NaN if it is unknown",
+                                   graph.set().folder().string(), graph.id(node), value));
+  }
+  return known;
+}
+
+SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels labels) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
   const std::span<const int64_t> nodes = graph.split(static_cast<size_t>(split - kGraphSplits.begin()));
   SeedList list{name, {nodes.begin(), nodes.end()}, {}};
@@ -23,7 +37,8 @@ SeedList list_of(const GraphView& graph, const std::string& name) {
     if (node < 0 || node >= graph.nodes())
       throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
                                    graph.set().folder().string(), name, node, graph.nodes() - 1));
-    list.labels.push_back(graph.y()[static_cast<size_t>(node)]);
+    list.labels.push_back(labels == NodeLabels::classes ? graph.y()[static_cast<size_t>(node)]
+                                                        : known_target(graph, node, labels));
   }
   return list;
 }
@@ -40,14 +55,19 @@ SeedList edges_of(const GraphView& graph, const std::string& name) {
 
 }  // namespace
 
-std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits) {
+std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
+                                 NodeLabels labels) {
   require_features(graph);
-  if (!splits.empty() && graph.y().empty())
+  if (!splits.empty() && labels != NodeLabels::classes && graph.node_targets().empty())
+    throw InputError(graph.set().folder().string() +
+                     ": nodes have no numbers to predict (column node_target); give some to `plimsoll ingest "
+                     "graph --targets`");
+  if (!splits.empty() && labels == NodeLabels::classes && graph.y().empty())
     throw InputError(graph.set().folder().string() +
                      ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
   std::vector<SeedList> lists;
   lists.reserve(splits.size());
-  for (const std::string& name : splits) lists.push_back(list_of(graph, name));
+  for (const std::string& name : splits) lists.push_back(list_of(graph, name, labels));
   return lists;
 }
 

@@ -33,7 +33,7 @@ class SeedPermutation {
     uint64_t left = value >> half_bits_;
     uint64_t right = value & mask;
     for (uint32_t round = 0; round < 4; ++round) {
-      // Halves have at most 32 bits. The layer separates these numbers from those of other orders.
+      // Halves have at most 32 bits. The argument `layer` separates these numbers from those of other orders.
       const Philox::Counter bits =
           philox_(philox_counter(Purpose::permutation, 1, epoch_, static_cast<uint32_t>(right), round));
       const uint64_t next = left ^ (bits[0] & mask);

@@ -77,8 +77,8 @@ void DiskTopology::resize(int64_t bytes) {
     spare -= given;
   };
   for (PageCache* const column : columns())
-    if (column != nullptr) column->resize(column->min_bytes());  // Shrinks it before others grow.
-  // A page of lists saves twice as many reads as another: each neighbour is read by way of its list.
+    if (column != nullptr) column->resize(column->min_bytes());  // Shrinks the column before others grow.
+  // A page of lists saves twice as many reads as another page: each neighbour is read via its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
   if (weights_) give(*weights_, spare);
@@ -183,7 +183,7 @@ void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_
 }
 
 // The part of a list on the current page is searched in place. Lists of more than a few pages are searched
-// number by number, all of them at once.
+// number by number, all at the same time.
 template <typename T>
 void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                            std::span<uint8_t> found) const {

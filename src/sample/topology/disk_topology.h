@@ -24,13 +24,13 @@ struct TopologyCounters {
 };
 
 /// The topology of a `graph` data set that stays on disk, except for as many pages of its columns as a budget
-/// allows. It returns the same as CsrTopology for every budget and read method.
+/// allows. It returns the same data as CsrTopology for every budget and read method.
 class DiskTopology final : public Topology {
  public:
   /// Reads the graph at `folder`. `bytes` of Tag::cache is the total memory, at least min_bytes(). Errors:
-  /// InputError (no graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
+  /// InputError (not a graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
   DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
-  /// Does the same for an open graph, with min_bytes(). `values` are the columns that read_edge_values()
+  /// Does the same for an open graph, with min_bytes(). `values` selects the columns that read_edge_values()
   /// returns. Errors: the same, and InputError if weights are requested and the graph has none.
   explicit DiskTopology(const GraphView& graph, const PageCache::Options& options = {},
                         const EdgeColumns& values = {});
@@ -38,8 +38,8 @@ class DiskTopology final : public Topology {
   int64_t nodes() const override { return nodes_; }
   int64_t edges() const override { return edges_; }
   bool weighted() const override { return weights_ != nullptr; }
-  /// Errors of these functions, in addition to those of CsrTopology: InputError (a truncated file), Failure
-  /// (disk errors).
+  /// The functions below throw, in addition to the errors of CsrTopology, InputError (a truncated file) and
+  /// Failure (disk errors).
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
@@ -50,16 +50,16 @@ class DiskTopology final : public Topology {
 
   int64_t min_bytes() const;  ///< Bytes with one page per column.
   int64_t max_bytes() const;  ///< Bytes with all pages: more is of no use.
-  /// Continues with `bytes` bytes and empty caches. Other threads may be reading. Errors: UsageError for less
-  /// than min_bytes(); BudgetExceeded, after which nothing is kept in memory.
+  /// Changes the total memory to `bytes` and empties the caches. Other threads may be reading. Errors:
+  /// UsageError for less than min_bytes(); BudgetExceeded, after which nothing is kept in memory.
   void resize(int64_t bytes);
 
-  /// Divides the nodes into ranges whose lists fit into `bytes` in total, which is more than min_bytes(),
-  /// each at a time. Returns the first node of each range, followed by nodes(). A list that does not fit has
-  /// a range of its own. `weights`: whether weights are needed, too. Ends early, with the first max + 1
-  /// ranges, if there are more than `max`. Errors: those of read_lists(), Interrupted.
+  /// Divides the nodes into ranges whose lists each fit into a total of `bytes`, which must be more than
+  /// min_bytes(). Returns the first node of each range, followed by nodes(). A list that does not fit is a
+  /// range by itself. `weights`: whether weights are needed, too. If there are more than `max` ranges, it
+  /// stops after the first max + 1. Errors: those of read_lists(), Interrupted.
   std::vector<int64_t> ranges(int64_t bytes, bool weights, int64_t max) const;
-  /// Does the same as resize(), and reads the lists of the nodes first .. end-1, in long reads, as far as
+  /// Does the same as resize(), and then reads the lists of the nodes first .. end-1 in long reads, as far as
   /// they fit.
   void hold(int64_t first, int64_t end, int64_t bytes, bool weights);
   TopologyCounters counters() const;
@@ -78,7 +78,7 @@ class DiskTopology final : public Topology {
 
   int64_t nodes_;
   int64_t edges_;
-  bool wide_;  // The indices are i64.
+  bool wide_;  // Whether the indices are i64.
   EdgeColumns values_;
   int64_t feature_width_;  // 0 if features are not requested.
   std::unique_ptr<PageCache> lists_;

@@ -8,19 +8,19 @@
 
 namespace plimsoll {
 
-/// Searches many neighbour lists at once, with one comparison in each per round: reads come in batches, O(log
-/// degree) of them. Lists must ascend without duplicates, which require_ascending_lists() checks. Not
+/// Searches many neighbour lists at once, with one comparison in each list per round: reads come in O(log
+/// degree) batches. Lists must ascend without duplicates, which require_ascending_lists() checks. Not
 /// thread-safe: it keeps scratch memory. The topology must outlive it.
 class ListSearch {
  public:
   explicit ListSearch(const Topology& topology) : topology_(topology) {}
 
-  /// Writes to places[i] how many neighbours of lists[i] are below nodes[i], and to found[i] 1 if nodes[i] is
-  /// in the list, else 0.
+  /// Writes to places[i] how many neighbours in lists[i] are below nodes[i], and to found[i] 1 if nodes[i] is
+  /// in the list, otherwise 0.
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes, std::span<int64_t> places,
             std::span<uint8_t> found);
 
-  /// Writes to nodes[i] the node of rank ranks[i], from 0, among the nodes that are not in lists[i].
+  /// Writes to nodes[i] the node of rank ranks[i], counted from 0, among the nodes that are not in lists[i].
   void find_missing(std::span<const EdgeRange> lists, std::span<const int64_t> ranks,
                     std::span<int64_t> nodes);
 
@@ -40,7 +40,7 @@ class ListSearch {
   Vector<int64_t, Tag::blocks> neighbours_;
 };
 
-/// Reads all lists once. Errors: InputError that names the first list that does not ascend.
+/// Checks that all lists ascend; reads them once. Errors: InputError that names the first list that does not.
 void require_ascending_lists(const Topology& topology);
 
 }  // namespace plimsoll

@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-/// Calls use(first, lists) for all nodes in order, some at a time; lists[i] is the list of node first + i.
+/// Calls use(first, lists) for all nodes in order, some nodes at a time; lists[i] is the list of node first +
+/// i.
 template <typename Use>
 void stream_ranges(const Topology& topology, const Use& use) {
   constexpr int64_t kNodes = 1024;
@@ -24,14 +25,14 @@ void stream_ranges(const Topology& topology, const Use& use) {
   }
 }
 
-/// Calls use(node, neighbours) for all nodes in order. A list comes in one or more parts, none if it is
-/// empty; done(node) follows the last part. Reads a bounded number of lists and edges at a time.
+/// Calls use(node, neighbours) for all nodes in order. A list is passed in one or more parts, or none if it
+/// is empty; done(node) is called after the last part. Reads a bounded number of lists and edges at a time.
 template <typename Use, typename Done>
 void stream_lists(const Topology& topology, const Use& use, const Done& done) {
   constexpr int64_t kEdges = 4096;
   Vector<int64_t, Tag::blocks> edges(kEdges);
   Vector<int64_t, Tag::blocks> neighbours(kEdges);
-  int64_t read_to = 0;  // `neighbours` are those of the edges read_from .. read_to-1.
+  int64_t read_to = 0;  // `neighbours` has the sources of the edges read_from .. read_to-1.
   int64_t read_from = 0;
   stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
     const int64_t end = lists.back().first + lists.back().degree;

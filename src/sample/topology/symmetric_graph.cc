@@ -26,7 +26,7 @@ void for_each_pair(const Topology& topology, const Use& use) {
       [](int64_t) {});
 }
 
-// Rows in ascending order. A neighbour occurs once for each edge in either direction.
+// The rows, each ascending. A neighbour occurs once per edge in either direction.
 struct Entries {
   Vector<int64_t, Tag::columns> begin;
   Vector<int32_t, Tag::columns> neighbours;
@@ -76,7 +76,7 @@ SymmetricGraph symmetric_graph(const Topology& topology) {
   }
   const auto count = static_cast<size_t>(graph.row_ptr.back());
   graph.weights.assign(count, 0);
-  // Works in place: the kept entries of a row never pass those that are still to be read.
+  // Works in place: the kept entries of a row never overwrite entries that have not been read yet.
   size_t kept = 0;
   for (size_t node = 0; node < nodes; ++node) {
     const size_t first = kept;

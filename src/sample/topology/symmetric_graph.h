@@ -15,9 +15,9 @@ struct SymmetricGraph {
   Vector<int32_t, Tag::columns> weights;
 };
 
-/// Makes the undirected graph of `topology`. Takes up to 8 bytes per node, 8 per edge and 8 per entry while
-/// it is made, and 4 per node and 8 per entry afterwards; reads the lists in order, twice. Errors: UsageError
-/// for more than 2^30 nodes or 2^29 edges, as the entries might exceed 32 bits; those of the topology;
+/// Makes the undirected graph of `topology`. Meanwhile it needs up to 8 bytes per node, 8 per edge and 8 per
+/// entry; afterwards 4 per node and 8 per entry. Reads the lists in order, twice. Errors: UsageError for more
+/// than 2^30 nodes or 2^29 edges, because the entries might exceed 32 bits; those of the topology;
 /// BudgetExceeded.
 SymmetricGraph symmetric_graph(const Topology& topology);
 

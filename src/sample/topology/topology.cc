@@ -25,8 +25,12 @@ void gather(const T* column, std::span<const int64_t> places, const Use& use) {
 
 }  // namespace
 
-CsrTopology::CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights)
-    : indptr_(indptr), indices_(indices), weights_(weights) {
+CsrTopology::CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights,
+                         std::optional<int64_t> sources)
+    : indptr_(indptr),
+      indices_(indices),
+      weights_(weights),
+      sources_(sources.value_or(static_cast<int64_t>(indptr.size()) - 1)) {
   const size_t entries = std::visit([](const auto& column) { return column.size(); }, indices_);
   if (indptr.empty() || indptr.front() != 0 || indptr.back() != static_cast<int64_t>(entries))
     throw InputError(fmt::format(
@@ -52,9 +56,9 @@ void CsrTopology::read_neighbours(std::span<const int64_t> edges, std::span<int6
         bool good = true;
         gather(column.data(), edges, [&](size_t i, const auto* neighbour) {
           neighbours[i] = static_cast<int64_t>(*neighbour);
-          good &= is_below(neighbours[i], nodes());
+          good &= is_below(neighbours[i], sources_);
         });
-        if (!good) require_neighbours(neighbours.first(edges.size()), edges, nodes());
+        if (!good) require_neighbours(neighbours.first(edges.size()), edges, sources_);
       },
       indices_);
 }

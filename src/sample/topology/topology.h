@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -14,15 +15,15 @@ struct EdgeRange {
   int64_t degree = 0;
 };
 
-/// Edge columns that read_edge_values() returns, in this order.
+/// Selects the edge columns that read_edge_values() returns, in this order.
 struct EdgeColumns {
   bool weight = false;    ///< edge_weight: one number.
   bool features = false;  ///< edge_attr, if the graph has it: one or more numbers.
 };
 
-/// The edges of one giant graph, by the neighbour list of each node. An edge is identified by its index in
-/// `indices`, 0 .. edges()-1, and leads from the neighbour to the node whose list it is in. All reads come in
-/// batches, so that an implementation on disk can sort and merge them, and one in memory can prefetch. Any
+/// The edges of one giant graph, as the neighbour list of each node. An edge is identified by its index in
+/// `indices`, 0 .. edges()-1, and leads from the neighbour to the node whose list contains it. All reads come
+/// in batches, so that an implementation on disk can sort and merge them, and one in memory can prefetch. Any
 /// number of threads may call it at once. Errors: InputError for inconsistent columns.
 class Topology {
  public:
@@ -35,12 +36,12 @@ class Topology {
 
   /// Writes the list of nodes[i] to lists[i]. Errors: UsageError for a node that is not in the graph.
   virtual void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const = 0;
-  /// Writes the source of edges[i], 0 .. nodes()-1, to neighbours[i]. `edges` must be within lists.
+  /// Writes the source of edges[i], 0 .. nodes()-1, to neighbours[i]. Every edge must be within a list.
   virtual void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const = 0;
-  /// Writes 1 to found[i] if nodes[i] is in lists[i], else 0. Lists must ascend.
+  /// Writes 1 to found[i] if nodes[i] is in lists[i], otherwise 0. Lists must ascend.
   virtual void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                     std::span<uint8_t> found) const = 0;
-  /// Reads the weight of each edge. Only if weighted().
+  /// Reads the weight of each edge. May be called only if weighted().
   virtual void read_weights(std::span<const int64_t> edges, std::span<float> weights) const = 0;
 
   /// Numbers per edge in the requested columns; 0 if none were requested.
@@ -49,14 +50,16 @@ class Topology {
   virtual void read_edge_values(std::span<const int64_t> /*edges*/, std::span<float> /*values*/) const {}
 };
 
-/// A graph in memory or in a mapped file. It borrows its columns, which must outlive it.
+/// A graph in memory or in a mapped file. It does not own its columns, which must outlive it.
 class CsrTopology final : public Topology {
  public:
   using Indices = std::variant<std::span<const uint32_t>, std::span<const int64_t>>;
 
-  /// `indptr` [V+1] and `indices` [E] as in a `graph` data set; `weights` [E], or empty. Errors: InputError
-  /// if the lengths of the columns contradict each other. Their contents are checked when they are read.
-  CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights = {});
+  /// `indptr` [V+1] and `indices` [E] as in a `graph` data set; `weights` [E], or empty. Neighbours are below
+  /// `sources`, or without it below V. Errors: InputError if the lengths of the columns contradict each
+  /// other. Their contents are checked when they are read.
+  CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights = {},
+              std::optional<int64_t> sources = {});
 
   int64_t nodes() const override { return static_cast<int64_t>(indptr_.size()) - 1; }
   int64_t edges() const override { return indptr_.back(); }
@@ -71,6 +74,7 @@ class CsrTopology final : public Topology {
   std::span<const int64_t> indptr_;
   Indices indices_;
   std::span<const float> weights_;
+  int64_t sources_;  // Neighbours are 0 .. sources_ - 1.
 };
 
 /// Returns the edges of a data set, which must outlive them.

@@ -45,7 +45,7 @@ std::vector<std::string> splits_to_evaluate(const std::string& only, const std::
     if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
   if (splits.empty())
     throw UsageError(
-        fmt::format("no split '{}' to evaluate; there are valid and test, as the graph has them", only));
+        fmt::format("no split '{}' to evaluate; expected valid or test, if the graph has it", only));
   return splits;
 }
 
@@ -65,15 +65,16 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 
 EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   EvaluatedGraphs evaluated;
-  const auto results = gnn.data.neighbours() != nullptr ? evaluate_giant_graph(asked, gnn)
-                                                        : evaluate_graphs(asked, gnn, evaluated);
+  const bool is_giant = gnn.data.neighbours() != nullptr;
+  const auto results = is_giant ? evaluate_giant_graph(asked, gnn) : evaluate_graphs(asked, gnn, evaluated);
   const Recipe& recipe = asked.recipe;
   Table table(classification_columns());
   std::vector<std::vector<std::string>> rows;
   EvaluationResult findings{classification_json(results, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
+  if (is_giant) findings.unit = "node";
   add_left_out(findings, evaluated);
   for (const ClassificationResult& result : results) {
-    findings.graphs += result.graphs;
+    findings.graphs += is_giant ? result.figures.items : result.graphs;
     rows.push_back(classification_row(result));
     table.add(rows.back());
   }

@@ -13,22 +13,22 @@
 
 namespace plimsoll {
 
-/// Evaluates the classes that a run's model predicts for graphs or nodes, on every split that did not train
-/// it. Errors: UsageError, InputError, BudgetTooSmall.
+/// Evaluates the classes that a run's model predicts for graphs or nodes, on every split that was not used to
+/// train it. Errors: UsageError, InputError, BudgetTooSmall.
 EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
-/// The splits of one giant graph that do not train, and that exist by `has`. If `only` is not empty, only
-/// that one. Errors: UsageError if there is none.
+/// Returns the splits of one giant graph that are not used for training, and that exist according to `has`.
+/// If `only` is not empty, only that split. Errors: UsageError if there is none.
 std::vector<std::string> splits_to_evaluate(const std::string& only,
                                             const std::function<bool(size_t split)>& has);
 
-/// Makes a page with a table of results, the notes, losses, memory, and the recipe and versions.
+/// Returns a page with a table of results, the notes, losses, memory, recipe and versions.
 Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
                     const std::string& notes = {});
 
-/// Calls evaluate(options) for all nodes of one giant graph. The outputs of layers are kept in files
-/// meanwhile.
+/// Calls evaluate(options) for all nodes of one giant graph. Meanwhile the outputs of layers are kept in
+/// files.
 template <typename Evaluate>
 auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn,
                                   const Evaluate& evaluate) {
@@ -39,7 +39,8 @@ auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& 
   return evaluate(FullNeighbourOptions{.scratch = scratch.path(),
                                        .memory = asked.memory,
                                        .rehearsal = asked.rehearsal,
-                                       .progress = asked.progress});
+                                       .progress = asked.progress,
+                                       .order = gnn.order});
 }
 
 }  // namespace plimsoll

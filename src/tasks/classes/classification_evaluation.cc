@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "engine/blocks/item_kind.h"
 #include "nn/classification.h"
+#include "tasks/classes/class_numbers.h"
 #include "tasks/metrics/undefined_figures.h"
 
 namespace plimsoll {
@@ -101,6 +102,7 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
   if (graph.y().empty())
     throw InputError(graph.set().folder().string() +
                      ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
+  const ClassNumbers numbers(model.names.classes, graph.tables().class_names, classes);
   for (const std::string& name : splits) {
     const size_t first = nodes.size();
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
@@ -110,11 +112,8 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
                                      graph.set().folder().string(), name, node, graph.nodes() - 1));
       const int64_t label = graph.y()[static_cast<size_t>(node)];
       if (label < 0) continue;
-      if (label >= classes)
-        throw InputError(fmt::format("{}: the label of node {} is {}, but the model knows classes 0 .. {}",
-                                     name, graph.id(node), label, classes - 1));
       nodes.push_back(node);
-      labels.push_back(label);
+      labels.push_back(numbers.of(label, fmt::format("{}: the label of node {}", name, graph.id(node))));
     }
     lists.push_back({name, first, nodes.size() - first});
   }

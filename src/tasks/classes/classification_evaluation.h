@@ -19,29 +19,29 @@ struct ClassificationResult {
   ClassificationFigures figures;
 };
 
-/// Gets the logits [items, classes] of a list, by its index.
+/// Receives the logits [items, classes] of a list, by the index of the list.
 using HeardLogits = std::function<void(size_t list, std::span<const float> logits)>;
 
 /// Evaluates a model on each list. Errors: BudgetTooSmall; InputError for a label that the model does not
-/// know.
+/// have.
 std::vector<ClassificationResult> evaluate_classifier(const EvaluationInput& input,
                                                       const HeardLogits& heard = {});
 
 /// Evaluates a model on nodes of one giant graph from all their neighbours
 /// (engine/predict/full_neighbours.h); each list is a split of the graph. Errors: InputError for a label that
-/// the model does not know, and those of predict_nodes().
+/// the model does not have, and those of predict_nodes().
 std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTopology& topology,
                                                  const GnnModel& model,
                                                  const std::vector<std::string>& splits,
                                                  const FullNeighbourOptions& options);
 
-/// The mean of the training loss over items, in double precision; 0 if there are none.
+/// Returns the mean of the training loss over items, in double precision; 0 if there are none.
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes);
 
-/// The fields of `evaluate --json` (docs/command-line.md).
+/// Returns the fields of `evaluate --json` (docs/command-line.md).
 Json classification_json(const std::vector<ClassificationResult>& results, const std::string& model,
                          int64_t seed);
-/// The column names of a table, and the cells of a row for a result.
+/// Return the column names of a table, and the cells of a row for a result.
 std::vector<std::string> classification_columns();
 std::vector<std::string> classification_row(const ClassificationResult& result);
 

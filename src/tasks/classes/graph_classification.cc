@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set", "frames"}};
+const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set"}, .opened_kinds = true};
 
 // Trains a Gnn to predict the class of each graph.
 class GraphClassification final : public Task {
@@ -14,7 +14,7 @@ class GraphClassification final : public Task {
     return open_gnn_training(std::move(request), kGraphs);
   }
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kGraphs));
   }
   int64_t predict(const PredictionRequest& request) const override {

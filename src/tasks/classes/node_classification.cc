@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph", "frames"}};
+const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph"}, .opened_kinds = true};
 
 // Trains a Gnn to predict the class of each labelled node, of small graphs or of one giant graph.
 class NodeClassification final : public Task {
@@ -16,7 +16,7 @@ class NodeClassification final : public Task {
     return open_gnn_training(std::move(request), kNodes);
   }
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kNodes));
   }
   bool rehearse_evaluation(const RunRequest& request, Rehearsal& rehearsal) const override {

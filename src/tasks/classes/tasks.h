@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Classes of graphs, and of the nodes of one giant graph.
+// Predicts classes of graphs, or of the nodes of one giant graph.
 const Task& graph_classification_task();
 const Task& node_classification_task();
 

@@ -18,6 +18,13 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
+// The output for a node of a model of pairs is its embedding.
+PredictionWriter::Kind kind_of_outputs(const GnnTask& task, const GraphModel& model) {
+  if (task.head == GnnHead::pairs) return PredictionWriter::Kind::embeddings_alone;
+  if (task.head == GnnHead::labels) return PredictionWriter::Kind::labels;
+  return model.gives_values() ? PredictionWriter::Kind::values : PredictionWriter::Kind::classes;
+}
+
 // The node of each row: those of a file, if one is given, else all nodes.
 struct PredictedNodes {
   PredictedNodes(const PredictionRequest& request, const NeighbourSource* giant) : graph(giant) {
@@ -47,14 +54,12 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   const TrainedGnn gnn(request.folder, request.recipe, request.data, task);
   const GraphModel& model = *gnn.model.model;
   const bool pairs = task.head == GnnHead::pairs;
-  // The output for a node of a model of pairs is its embedding.
-  const PredictionWriter::Widths widths{.kind = pairs ? PredictionWriter::Kind::embeddings_alone
-                                                : model.gives_values() ? PredictionWriter::Kind::values
-                                                                       : PredictionWriter::Kind::classes,
+  const PredictionWriter::Widths widths{.kind = kind_of_outputs(task, model),
                                         .outputs = pairs ? 0 : model.classes(),
                                         .embedding = pairs                ? model.classes()
                                                      : request.embeddings ? model.embedding()
-                                                                          : 0};
+                                                                          : 0,
+                                        .class_names = gnn.model.names.classes};
   const NeighbourSource* const giant = gnn.data.neighbours();
   const PredictedNodes nodes(request, giant);
   PredictionWriter writer(request, widths, nodes.names(), nodes.some);
@@ -70,7 +75,8 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                 {.scratch = scratch.path(),
                  .memory = request.memory,
                  .rehearsal = request.rehearsal,
-                 .progress = request.progress},
+                 .progress = request.progress,
+                 .order = gnn.order},
                 [&](const NodePredictions& predictions) {
                   if (pairs)
                     writer.append({}, numbers_of(predictions.logits));

@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
 #include "engine/fit/edge_distances.h"
 #include "engine/fit/target_scale.h"
 #include "nn/classification.h"
-#include "nn/link_prediction.h"
+#include "nn/multi_label.h"
 #include "nn/regression.h"
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
+#include "sample/block/column_order.h"
 
 namespace plimsoll {
 namespace {
@@ -55,49 +57,75 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-// The distance at which the Gaussians end. Points that all coincide, and graphs without edges, have no
+// The distance that most edges do not exceed. Points that all coincide, and graphs without edges, have no
 // distance.
-double cutoff_of(const GnnStageOptions& options) {
-  const SgmpOptions& paths = options.recipe->paths;
-  if (!paths.asked_cutoff.is_auto()) return paths.asked_cutoff.number<double>();
-  if (paths.mode == PathMode::reference) return 10;
+double edge_distance(const GnnStageOptions& options) {
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
   const double distance = distance_percentile(*options.source, measured, kShare).value_or(0);
   return distance > 0 ? distance : 1;
 }
 
-SgmpOptions sgmp_options(const GnnStageOptions& options) {
-  SgmpOptions paths = options.recipe->paths;
-  paths.in_features = options.source->node_features();
-  paths.cutoff = cutoff_of(options);
-  paths.gtmp = options.recipe->model == ModelKind::gtmp;
-  paths.classes = outputs_of(options);
-  paths.node_head = options.head != GnnHead::graphs;
-  paths.values = options.source->widths().targets.width > 0;
-  return paths;
-}
-
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
-  const auto seed = static_cast<uint64_t>(options.recipe->seed);
-  if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
-  return std::make_unique<Gnn>(
-      gnn_options(*options.recipe, *options.source, options.head, outputs_of(options)), seed);
+  ModelInputs inputs = model_inputs(*options.recipe, *options.source, options.head, outputs_of(options));
+  inputs.edge_distance = [&] { return edge_distance(options); };
+  return make_graph_model(*options.recipe, inputs);
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
-  if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (options.objective != nullptr) return options.objective(model);
+  if (options.head == GnnHead::pairs) throw Failure("a task of pairs has no objective");
   if (options.head == GnnHead::trees) return make_pretraining(*options.recipe, model, /*baseline=*/false);
+  if (options.head == GnnHead::labels) return std::make_unique<MultiLabel>(model);
   if (model.gives_values()) return std::make_unique<Regression>(model);
   return std::make_unique<Classification>(model);
 }
 
 void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
-  const TargetScale scale = target_scale(*options.source, *options.split);
+  const TargetScale scale = options.giant != nullptr ? target_scale(options.giant->graph(),
+                                                                    options.giant->blocks().lists()[0].nodes)
+                                                     : target_scale(*options.source, *options.split);
   const TargetUnits units = model.target_units();
   std::ranges::copy(scale.mean, units.mean.mutable_data_ptr<float>());
   std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
+}
+
+// The nodes of one giant graph that train: all of them if edges are learned.
+std::vector<int64_t> training_nodes(const NeighbourSource& giant) {
+  const auto& nodes = giant.blocks().lists()[0].nodes;
+  std::vector<int64_t> all(nodes.begin(), nodes.end());
+  if (!all.empty()) return all;
+  all.resize(static_cast<size_t>(giant.graph().nodes()));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  return all;
+}
+
+void learn_features(const GnnStageOptions& options, const GraphModel& model) {
+  const FeatureScale scale = options.giant != nullptr
+                                 ? feature_scale(options.giant->graph(), training_nodes(*options.giant))
+                                 : feature_scale(*options.source, options.split->training);
+  const FeatureUnits units = model.feature_units();
+  auto* const mean = units.mean.mutable_data_ptr<float>();
+  auto* const deviation = units.scale.mutable_data_ptr<float>();
+  // The first feature is an index if nodes are IDs.
+  for (size_t f = options.source->tables().vocabulary.empty() ? 0 : 1; f < scale.mean.size(); ++f) {
+    mean[f] = scale.mean[f];
+    deviation[f] = scale.deviation[f] > 0 ? scale.deviation[f] : 1;
+  }
+}
+
+// Names of the features that the model reads and of the classes that it knows.
+ModelNames names_of(const GnnStageOptions& options, const GraphModel& model) {
+  const GraphSetTables& tables = options.source->tables();
+  ModelNames names;
+  if (!are_numbers(tables.node_features)) names.node_features = tables.node_features;
+  if (!are_numbers(tables.edge_features)) names.edge_features = tables.edge_features;
+  if (options.head != GnnHead::graphs && options.head != GnnHead::nodes) return names;
+  if (model.gives_values()) return names;
+  names.classes = options.class_names;
+  if (std::ssize(names.classes) > model.classes()) names.classes.resize(static_cast<size_t>(model.classes()));
+  return names;
 }
 
 const TrainingSplit& seen_of(const GnnStageOptions& options) {
@@ -122,16 +150,14 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 
 }  // namespace
 
-GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs) {
-  const auto ids = static_cast<int64_t>(source.tables().vocabulary.size());
-  GnnOptions gnn = recipe.gnn;
-  gnn.in_features = source.node_features();
-  gnn.edge_features = source.edge_features();
-  gnn.num_ids = ids == 0 ? 0 : ids + 1;
-  gnn.classes = outputs;
-  gnn.node_head = head != GnnHead::graphs;
-  gnn.values = source.widths().targets.width > 0;
-  return gnn;
+ModelInputs model_inputs(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs) {
+  return {.node_features = source.node_features(),
+          .edge_features = source.edge_features(),
+          .ids = static_cast<int64_t>(source.tables().vocabulary.size()),
+          .outputs = outputs,
+          .node_head = head != GnnHead::graphs,
+          .values = source.widths().targets.width > 0 && head != GnnHead::labels,
+          .standardize = recipe.features.standardize};
 }
 
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {
@@ -141,6 +167,19 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
   const AutoOrNumber& range = recipe.pretraining.range;
   return std::make_unique<TreePretraining>(
       model, recipe.pretraining, range.is_auto() ? sgmp->options().cutoff : range.number<double>(), baseline);
+}
+
+FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* giant,
+                           const TrainingSplit& split) {
+  constexpr size_t kNodes = 1000, kGraphs = 50;
+  const auto some_of = [](const auto& all, size_t count) {
+    std::vector<int64_t> some;
+    const size_t step = std::max<size_t>(all.size() / count, 1);
+    for (size_t i = 0; i < all.size() && some.size() < count; i += step) some.push_back(all[i]);
+    return some;
+  };
+  if (giant == nullptr) return feature_scale(source, some_of(split.training, kGraphs));
+  return feature_scale(giant->graph(), some_of(giant->blocks().lists()[0].nodes, kNodes));
 }
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
@@ -154,8 +193,10 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
   result.trained.model = make_model(options);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
+  if (result.trained.model->feature_units().defined()) learn_features(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
+  result.trained.names = names_of(options, *result.trained.model);
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();

@@ -2,33 +2,47 @@
 
 #include <string>
 
+#include "engine/fit/feature_scale.h"
 #include "engine/fit/fit.h"
 #include "engine/model_file/gnn_file.h"
+#include "engine/model_file/graph_models.h"
+#include "sample/neighbour/neighbour_source.h"
 
 namespace plimsoll {
 
-/// What a model predicts.
-enum class GnnHead { graphs, nodes, pairs, trees };
+/// What a model predicts: `labels` are several of each node.
+enum class GnnHead { graphs, nodes, pairs, trees, labels };
+
+/// Makes what training minimises, for a task that does not learn classes, values or trees.
+using MakeObjective = std::unique_ptr<Objective> (*)(const GraphModel& model);
 
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
+  MakeObjective objective = nullptr;  ///< Null: by the head and the data.
   const TrainingSplit* split = nullptr;
-  std::string data;  ///< Identity of the data set.
+  std::string data;                           ///< Identity of the data set.
+  std::vector<std::string> class_names = {};  ///< Names of classes by number, if the data has names.
+  const NeighbourSource* giant = nullptr;     ///< The source, if it is one giant graph.
   /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
   const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// The options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
-GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
+/// What such data and a head say of a model, with `outputs` classes or values; without edge_distance.
+ModelInputs model_inputs(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
 
-/// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
-/// TreePretraining. Errors: UsageError for a model that is not one of paths.
+/// Returns the objective that learns from unlabelled trees, by the recipe's `pretraining`. `baseline` has the
+/// same meaning as in TreePretraining. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
+
+/// The scale of node features over some graphs or nodes that train, spread over all of them. `giant` is the
+/// source if it is one giant graph, else null.
+FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* giant,
+                           const TrainingSplit& split);
 
 struct GnnStageResult {
   GnnModel trained;  ///< Has the weights of the best epoch.
@@ -41,8 +55,8 @@ MemoryPlan plan_gnn(const GnnStageOptions& options);
 
 /// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors. The model
 /// predicts the class of each graph or of each labelled node, or the values of their targets if the source
-/// has any. For pairs its classes() are the `gnn.hidden` channels of a node's embedding; for trees they are
-/// bins of the distance of a node's children. Errors: those of fit(); InputError for labels that are not
+/// has any. For pairs, its classes() are the `gnn.hidden` channels of a node's embedding; for trees, they are
+/// bins of the distances to a node's children. Errors: those of fit(); InputError for labels that are not
 /// classes 0, 1, ..., and those of target_scale().
 GnnStageResult train_gnn(const GnnStageOptions& options);
 

@@ -8,16 +8,25 @@
 namespace plimsoll {
 namespace {
 
+std::vector<std::string> kinds_of(const GnnTask& task) {
+  std::vector<std::string> kinds = task.kinds;
+  if (task.opened_kinds)
+    for (std::string& kind : opened_kinds()) kinds.push_back(std::move(kind));
+  return kinds;
+}
+
 class GnnTraining final : public Training {
  public:
   GnnTraining(RunRequest request, const GnnTask& task)
       : request_(std::move(request)),
         head_(task.head),
-        data_((require_kind(request_.data, request_.recipe, task.kinds), request_.data), request_.recipe,
+        objective_(task.objective),
+        data_((require_kind(request_.data, request_.recipe, kinds_of(task)), request_.data), request_.recipe,
               {.scratch = request_.scratch,
                .on_device = request_.is_on_device(),
                .negatives = negatives(request_.recipe, task),
                .targets = task.targets,
+               .labels = task.labels(),
                .forests = task.forests}),
         shapes_(read_shapes(data_.source(), request_.memory.threads)),
         split_(split_for(request_.recipe, data_, shapes_)),
@@ -37,12 +46,18 @@ class GnnTraining final : public Training {
                              .shapes = shapes_,
                              .recipe = &of_blocks_,
                              .head = head_,
+                             .objective = objective_,
                              .split = &split_,
                              .data = identity_,
+                             .class_names = class_names(),
+                             .giant = data_.neighbours(),
                              .run = run};
     };
     return {{"gnn", "gnn", [options](const RunOptions& run) { return plan_gnn(options(run)); },
-             [this, options](const RunOptions& run) { return report_of(train_gnn(options(run))); }}};
+             [this, options](const RunOptions& run) {
+               note_scales();
+               return report_of(train_gnn(options(run)));
+             }}};
   }
 
   std::string trained_on() const override {
@@ -53,8 +68,8 @@ class GnnTraining final : public Training {
                          format_count(static_cast<int64_t>(split_.test.size())),
                          data_.forests().graphs > 0 ? "; " : "", data_.forests_in_words());
     const std::vector<SeedList>& lists = data_.neighbours()->blocks().lists();
-    return fmt::format("{} {} an epoch, in {} blocks, validated on {}", format_count(lists[0].size()), unit(),
-                       format_count(static_cast<int64_t>(split_.training.size())),
+    return fmt::format("{} {} per epoch, in {} blocks, validated on {}", format_count(lists[0].size()),
+                       unit(), format_count(static_cast<int64_t>(split_.training.size())),
                        format_count(lists[1].size()));
   }
 
@@ -64,6 +79,21 @@ class GnnTraining final : public Training {
   }
 
  private:
+  std::vector<std::string> class_names() const {
+    return data_.neighbours() == nullptr ? std::vector<std::string>()
+                                         : data_.neighbours()->graph().tables().class_names;
+  }
+
+  // Says it if features vary too differently to be learned together, as far as some of them tell.
+  void note_scales() const {
+    if (request_.recipe.features.standardize || !request_.writes()) return;
+    const BlockSource& source = data_.source();
+    const size_t first = source.tables().vocabulary.empty() ? 0 : 1;
+    const std::string note = unequal_scales(scale_of_some(source, data_.neighbours(), split_), first,
+                                            source.tables().node_features);
+    if (!note.empty()) request_.observer->note(note);
+  }
+
   const char* unit() const { return head_ == GnnHead::pairs ? "edges" : "seeds"; }
 
   StageReport report_of(const GnnStageResult& result) const {
@@ -83,6 +113,7 @@ class GnnTraining final : public Training {
 
   const RunRequest request_;
   const GnnHead head_;
+  const MakeObjective objective_;
   const TrainingData data_;
   const Vector<GraphShape, Tag::columns> shapes_;
   const TrainingSplit split_;
@@ -102,6 +133,11 @@ const GnnModel& require_same_features(const GnnModel& model, const BlockSource& 
   return model;
 }
 
+FeatureOrder order_for(const ModelNames& names, const GraphSetTables& tables) {
+  return {ColumnOrder(names.node_features, tables.node_features, "node features"),
+          ColumnOrder(names.edge_features, tables.edge_features, "edge features")};
+}
+
 }  // namespace
 
 std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task) {
@@ -111,24 +147,19 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
                        const std::filesystem::path& set, const GnnTask& task)
     : model(load_gnn(file)),
-      data((require_kind(set, recipe, task.kinds), set), recipe,
+      data((require_kind(set, recipe, kinds_of(task)), set), recipe,
            {.seeds = false,
             .targets = task.targets,
+            .labels = task.labels(),
             .forests = task.forests,
             .vocabulary = model.vocabulary}) {
   require_same_features(model, data.source());
+  order = order_for(model.names, data.source().tables());
+  data.order_features(order);
 }
 
-void require_no_detector_options(const RunEvaluation& asked) {
-  if (!asked.compare.empty() || !asked.scores.empty())
-    throw UsageError("--compare and --scores are for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
-  if (!asked.attention.empty())
-    throw UsageError("--attention is for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
-  if (asked.calibrate > 0 || asked.ablation)
-    throw UsageError("--calibrate and --ablation are for detectors; this run's task is " +
-                     std::string(word_of(asked.recipe.task)));
+void require_no_task_options(const RunEvaluation& asked) {
+  if (asked.of_task != nullptr) asked.of_task->refuse(asked.recipe.task);
 }
 
 }  // namespace plimsoll

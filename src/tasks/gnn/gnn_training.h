@@ -8,25 +8,34 @@
 
 namespace plimsoll {
 
-/// What a Gnn learns in one of its tasks.
+/// Describes one of the tasks of a Gnn.
 struct GnnTask {
   GnnHead head;
   /// The kinds of data sets that the task accepts.
   std::vector<std::string> kinds;
+  /// Whether it also accepts kinds whose graphs are made when they are read (run/training_data.h).
+  bool opened_kinds = false;
   /// The numbers to be predicted instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
+  MakeObjective objective = nullptr;  ///< As in GnnStageOptions.
+
+  /// What is to be predicted of nodes of one giant graph.
+  NodeLabels labels() const {
+    if (head == GnnHead::labels) return NodeLabels::multi;
+    return targets == Targets::none ? NodeLabels::classes : NodeLabels::numbers;
+  }
 };
 
-/// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
+/// Opens a data set to train a Gnn in a single stage. Errors: those of Task::open().
 std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task);
 
-/// A trained Gnn of a run, and data for it.
+/// A trained Gnn of a run, and a data set to use it on.
 struct TrainedGnn {
   /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
-  /// no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other features
-  /// or IDs than the model.
+  /// no labels and no splits, and has no blocks of seeds. Features in another order are read by name. Errors:
+  /// InputError if the data has other features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
@@ -36,9 +45,10 @@ struct TrainedGnn {
 
   GnnModel model;
   TrainingData data;
+  FeatureOrder order;  ///< The order in which the model reads the features of the data.
 };
 
-/// Throws UsageError for options that only detectors have.
-void require_no_detector_options(const RunEvaluation& asked);
+/// Throws UsageError for options that only other tasks have.
+void require_no_task_options(const RunEvaluation& asked);
 
 }  // namespace plimsoll

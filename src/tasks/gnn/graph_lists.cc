@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// A split's graphs, without those of recordings whose content trained.
+// Returns a split's graphs, without those of recordings whose content was used for training.
 GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
                     const std::vector<std::string>& trained) {
   std::vector<GraphRange> copies;
@@ -30,8 +30,8 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
   return graphs;
 }
 
-// The split of the data that trained the model; nullopt for other data, and for the same graphs under other
-// splits.
+// Returns the split of the data that the model was trained on; nullopt for other data, and for the same
+// graphs under other splits.
 std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
                                                 const Recipe& recipe, const GnnModel& model) {
   if (model.trained_on != data.identity_hash()) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::s
     TrainingSplit split = split_for(recipe, data, shapes);
     if (model.contents.is_of(split)) return split;
   } catch (const InputError&) {
-    // Splits that cannot train are not those that trained.
+    // Splits that cannot be used for training are not those that the model was trained on.
     if (model.contents.split.empty()) throw;
   }
   return std::nullopt;
@@ -60,8 +60,8 @@ void report_left_out(const GraphSetTables& tables, EvaluatedGraphs& evaluated) {
     const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
     if (left_out == 0) continue;
     evaluated.left_out[list.name] = left_out;
-    evaluated.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
-                                   format_count(left_out));
+    evaluated.notes += fmt::format("{}: left out {} graphs that were used to train or validate the model\n",
+                                   list.name, format_count(left_out));
   }
 }
 
@@ -96,13 +96,14 @@ EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const Grap
   if (is_the_data) return evaluated;
   if (model.contents.empty())
     evaluated.notes =
-        "the model's file does not say which graphs trained it; those that are in this data are evaluated, "
+        "the model's file does not say which graphs it was trained on; those that are in this data are "
+        "evaluated, "
         "too\n";
   leave_out_seen(data.source(), model.contents, evaluated);
   report_left_out(tables, evaluated);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
   if (lists.empty() && !evaluated.left_out.empty())
-    throw InputError("nothing to evaluate: all graphs of this data trained or validated the model");
+    throw InputError("nothing to evaluate: all graphs of this data were used to train or validate the model");
   return evaluated;
 }
 

@@ -19,14 +19,15 @@ struct EvaluatedGraphs {
   Json left_out = Json::object();  ///< Number of graphs left out of each list.
 };
 
-/// The graphs that a run's model is evaluated on, list by list. For the data that trained it these are
-/// validation and test graphs, and the splits that do not train; for other data all splits, without graphs
-/// that trained or validated the model, by content. If `only` is not empty, only the list with that name.
-/// Errors: UsageError if there is no such list; InputError if everything was left out.
+/// Returns the graphs that a run's model is evaluated on, list by list. For the data that it was trained on,
+/// these are validation and test graphs, and the splits that were not used for training. For other data they
+/// are all splits, without graphs whose content was used to train or validate the model. If `only` is not
+/// empty, only the list with that name is returned. Errors: UsageError if there is no such list; InputError
+/// if everything was left out.
 EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const GraphShape> shapes,
                                   const Recipe& recipe, const GnnModel& model, const std::string& only);
 
-/// Adds to the results what was left out.
+/// Adds the counts of left-out graphs to the results.
 void add_left_out(EvaluationResult& findings, const EvaluatedGraphs& evaluated);
 
 }  // namespace plimsoll

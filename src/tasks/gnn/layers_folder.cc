@@ -36,10 +36,10 @@ fs::path layers_folder(const RunFolder& run, int64_t bytes) {
     if (reason.empty()) return place / (place == run.root ? "layers" : "plimsoll-layers");
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", place.string(), reason);
   }
-  throw Failure(fmt::format(
-      "the outputs of layers for all nodes need {} of a disk, and there is no place for them ({}); "
-      "set TMPDIR to a folder on a disk with room",
-      format_bytes(bytes), reasons));
+  throw Failure(
+      fmt::format("the outputs of layers for all nodes need {} of disk space, and no suitable folder was "
+                  "found ({}); set TMPDIR to a folder on a disk with enough space",
+                  format_bytes(bytes), reasons));
 }
 
 }  // namespace plimsoll

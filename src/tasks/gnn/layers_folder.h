@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// The path of a NewFolder for the outputs of a model's layers while nodes of one giant graph are predicted.
-/// It needs `bytes` of a disk, never memory (tmpfs), which the budget would not count. The folder is in the
-/// run's folder or, if that is in memory, full or not writable, in TMPDIR, then in /var/tmp. Errors: Failure,
-/// with the reason for each, if none is suitable.
+/// Returns the path of a NewFolder for the outputs of a model's layers while nodes of one giant graph are
+/// predicted. They need `bytes` on a disk; a folder in memory (tmpfs) is not used, because the budget would
+/// not count it. The folder is in the run's folder or, if that is in memory, full or not writable, in TMPDIR,
+/// then in /var/tmp. Errors: Failure, with the reason for each, if none is suitable.
 std::filesystem::path layers_folder(const RunFolder& run, int64_t bytes);
 
 }  // namespace plimsoll

@@ -85,7 +85,7 @@ NodeColumn find_names(std::string_view text, const GraphView& graph) {
   return find_nodes(lines, lines.size(), graph, [&](int64_t node) { return name_in_table(graph, node); });
 }
 
-// A line that is no number gets no node.
+// A line that is not a number gets no node.
 NodeColumn find_ids(std::string_view text, const GraphView& graph) {
   NodeLines<int64_t> lines;
   size_t rows = 0;

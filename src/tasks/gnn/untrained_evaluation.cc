@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "io/new_folder.h"
-#include "nn/gnn.h"
 
 namespace plimsoll {
 namespace {
 
-// The number of classes that training will find, if the labels of all splits are among those that train.
+// Returns the number of classes that training will find, if the labels of all splits also occur in the
+// training split.
 int64_t classes_of(const GraphView& graph) {
   int64_t highest = 0;
   if (graph.y().empty()) return 1;
@@ -28,12 +28,13 @@ int64_t classes_of(const GraphView& graph) {
 bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
                         const EvaluateGiantGraph& evaluate) {
   if (kind_of(request.data) != kGraphKind) return false;
-  const TrainingData data(request.data, request.recipe, {.seeds = false});
+  const TrainingData data(request.data, request.recipe, {.seeds = false, .labels = task.labels()});
   const NeighbourSource& giant = *data.neighbours();
-  const int64_t outputs = task.head == GnnHead::pairs ? request.recipe.gnn.hidden : classes_of(giant.graph());
+  int64_t outputs = request.recipe.gnn.hidden;  // Channels of an embedding, for pairs.
+  if (task.head != GnnHead::pairs)
+    outputs = task.labels() == NodeLabels::classes ? classes_of(giant.graph()) : giant.graph().target_width();
   GnnModel model;
-  model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
-                                      static_cast<uint64_t>(request.recipe.seed));
+  model.model = make_graph_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
   // The files of a rehearsal are sparse and take no space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Evaluates a model on one giant graph. In a rehearsal the options say so.
+/// Evaluates a model on one giant graph. The options contain the rehearsal.
 using EvaluateGiantGraph = std::function<void(const GnnModel& model, const NeighbourSource& data,
                                               const FullNeighbourOptions& options)>;
 

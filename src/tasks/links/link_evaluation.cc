@@ -26,7 +26,7 @@ using Nodes = Vector<int64_t, Tag::columns>;
 // Scores pairs of nodes, some at a time.
 class Scores {
  public:
-  // `caches` says whether edges and embeddings are cached.
+  // `caches`: whether edges and embeddings are cached.
   Scores(const FeatureFile& embeddings, DiskTopology& topology, bool caches)
       : topology_(topology), rows_(embeddings), caches_(caches) {
     if (!caches) return;
@@ -34,7 +34,7 @@ class Scores {
     share_caches(topology, rows_, std::max<int64_t>(ledger.cap() - ledger.held(), 0) / 2);
   }
 
-  // Frees the caches for others. Returns false if there are none.
+  // Frees the caches for other uses. Returns false if there are none.
   bool drop_caches() {
     if (!std::exchange(caches_, false)) return false;
     topology_.resize(topology_.min_bytes());
@@ -76,7 +76,7 @@ class Scores {
   DiskTopology& topology_;
   ScannedRows rows_;
   bool caches_;
-  Nodes ends_;                              // Ascending.
+  Nodes ends_;                              // Distinct nodes, ascending.
   Vector<float, Tag::columns> embeddings_;  // Embeddings of ends_.
 };
 

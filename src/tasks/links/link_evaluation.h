@@ -14,28 +14,28 @@
 
 namespace plimsoll {
 
-/// Number of pairs without an edge that each edge is ranked among.
+/// Number of pairs without an edge among which each edge is ranked.
 inline constexpr int64_t kRankedNegatives = 100;
 /// The K of Hits@K.
 inline constexpr std::array<int64_t, 3> kHits = {1, 10, 50};
 
-/// How well dot products of embeddings tell the edges of a split from pairs without an edge.
+/// How well dot products of embeddings distinguish the edges of a split from pairs without an edge.
 struct LinkResult {
   std::string name;   ///< Name of the split.
   int64_t edges = 0;  ///< Number of edges of the split.
-  /// Compared with the same number of uniform pairs without an edge: mean binary cross-entropy, and areas as
-  /// defined by Ranking.
+  /// The edges compared with the same number of uniformly drawn pairs without an edge: mean binary
+  /// cross-entropy, and areas as defined by Ranking.
   double loss = 0;
   std::optional<double> auc;
   std::optional<double> average_precision;
   /// From the rank of each edge among kRankedNegatives pairs of its node with another neighbour, where equal
   /// scores count half, as in the Open Graph Benchmark (Hu et al., NeurIPS 2020): the mean of 1 / rank, and
-  /// the shares of ranks up to each of kHits.
+  /// the shares of edges whose rank is at most each of kHits.
   double mrr = 0;
   std::array<double, kHits.size()> hits{};
 };
 
-/// Evaluates a model on the splits of a graph's edges, each by its name, from embeddings of all nodes
+/// Evaluates a model on the splits of a graph's edges, given by name, from embeddings of all nodes
 /// (engine/predict/full_neighbours.h). Negative pairs are neither edges nor held-out edges; they depend only
 /// on `seed`. Holds 26 bytes per edge, and resizes `topology`, which must be of the same graph. Errors: those
 /// of predict_all_nodes(); InputError for a damaged column.
@@ -43,9 +43,9 @@ std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& top
                                        const std::vector<std::string>& splits, uint64_t seed,
                                        const FullNeighbourOptions& options);
 
-/// The fields of `evaluate --json` (docs/command-line.md).
+/// Returns the fields of `evaluate --json` (docs/command-line.md).
 Json links_json(const std::vector<LinkResult>& results, const std::string& model, int64_t seed);
-/// The column names of a table, and the cells of a row for a result.
+/// Return the column names of a table, and the cells of a row for a result.
 std::vector<std::string> link_columns();
 std::vector<std::string> link_row(const LinkResult& result);
 

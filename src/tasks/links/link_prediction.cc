@@ -1,3 +1,4 @@
+#include "nn/link_prediction.h"
 #include "tasks/classes/classes_evaluation.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "tasks/gnn/untrained_evaluation.h"
@@ -8,7 +9,11 @@
 namespace plimsoll {
 namespace {
 
-const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}};
+std::unique_ptr<Objective> scores_of_pairs(const GraphModel& model) {
+  return std::make_unique<LinkPrediction>(model);
+}
+
+const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}, .objective = scores_of_pairs};
 
 // Trains a Gnn to predict which pairs of nodes of one giant graph have an edge.
 class LinkPredictionTask final : public Task {
@@ -18,7 +23,7 @@ class LinkPredictionTask final : public Task {
   }
 
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits =
@@ -29,15 +34,15 @@ class LinkPredictionTask final : public Task {
     });
     Table table(link_columns());
     std::vector<std::vector<std::string>> rows;
+    int64_t edges = 0;
     for (const LinkResult& result : results) {
+      edges += result.edges;
       rows.push_back(link_row(result));
       table.add(rows.back());
     }
-    EvaluationResult findings{links_json(results, asked.recipe.model_name(), asked.recipe.seed),
-                              table.text(),
-                              {},
-                              std::ssize(results),
-                              {}};
+    EvaluationResult findings{
+        links_json(results, asked.recipe.model_name(), asked.recipe.seed), table.text(), {}, edges, {}};
+    findings.unit = "edge";
     if (asked.split.empty())
       findings.report =
           table_report("Edges, evaluated by plimsoll evaluate", link_columns(), rows, asked.folder);

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Prediction of edges of one giant graph.
+// Predicts edges of one giant graph.
 const Task& link_prediction_task();
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Counts of predictions by truth. A figure that needs an absent class is undefined, not zero.
+/// Counts of predictions by truth. A metric that needs an absent class is undefined, not zero.
 struct ConfusionCounts {
   int64_t true_positives = 0;
   int64_t false_positives = 0;
@@ -19,15 +19,15 @@ struct ConfusionCounts {
   std::optional<double> recall() const;     ///< Undefined without attacks.
   std::optional<double> false_positive_rate() const;  ///< Undefined without benign graphs.
   std::optional<double> f1() const;                   ///< Undefined without attacks.
-  /// The mean of recall and specificity; undefined unless both classes occur.
+  /// Mean of recall and specificity; undefined unless both classes occur.
   std::optional<double> balanced_accuracy() const;
   /// Correlation of predictions and truth (Matthews 1975); undefined unless both classes occur, 0 if all
   /// predictions are the same.
   std::optional<double> mcc() const;
 };
 
-/// Area under the ROC curve, where ties count half (Mann & Whitney 1947); undefined if a class is absent.
-/// `truth` holds 0 and 1 and is as long as `scores`.
+/// Returns the area under the ROC curve, where ties count half (Mann & Whitney 1947); undefined if a class is
+/// absent. `truth` holds 0 and 1 and is as long as `scores`.
 std::optional<double> roc_auc(std::span<const float> scores, std::span<const uint8_t> truth);
 
 }  // namespace plimsoll

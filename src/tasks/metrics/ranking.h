@@ -25,8 +25,8 @@ struct ScoreHistogram {
 
 /// Scores with their truth, highest first, for computing areas and curves. Equal scores are one step.
 /// Definitions are those of scikit-learn's roc_auc_score, average_precision_score, roc_curve and
-/// precision_recall_curve. A figure that needs a class that is absent is undefined; if a score is NaN,
-/// everything but the histogram is.
+/// precision_recall_curve. A metric that needs a class that is absent is undefined; if a score is NaN,
+/// everything except the histogram is undefined.
 class Ranking {
  public:
   static constexpr int64_t kBytesAScore = 8;  ///< Bytes held per score.
@@ -40,12 +40,12 @@ class Ranking {
   /// The sum of (R[n] - R[n-1]) P[n] over the distinct scores, not interpolated.
   std::optional<double> average_precision() const;
 
-  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is where a
-  /// logarithmic axis will start. Empty if a class is absent.
+  /// Returns false-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is
+  /// where a logarithmic axis will start. Empty if a class is absent.
   std::vector<CurvePoint> roc(double min_rate) const;
-  /// Recall and precision from the highest score on, thinned in the same way.
+  /// Returns recall and precision from the highest score on, thinned in the same way.
   std::vector<CurvePoint> precision_recall() const;
-  /// Makes `bins` bins over all but the outermost 0.5 % of scores at each end, widened to hold `levels`.
+  /// Returns `bins` bins over all scores except the outermost 0.5 % at each end, widened to include `levels`.
   ScoreHistogram histogram(int bins, std::span<const float> levels) const;
 
  private:
@@ -56,13 +56,13 @@ class Ranking {
   static_assert(sizeof(Entry) == kBytesAScore);
   int64_t negatives() const { return size() - positives_; }
   bool is_defined() const { return unknown_ == 0 && positives_ > 0 && negatives() > 0; }
-  // Calls visit(true positives, false positives) for each distinct score, as the threshold sinks below it.
+  // Calls visit(true positives, false positives) for each distinct score, as the threshold falls below it.
   template <typename Visit>
   void descend(Visit&& visit) const;
 
   Vector<Entry, Tag::columns> ranked_;
   int64_t positives_ = 0;
-  int64_t unknown_ = 0;  // Number of NaN scores, which have no place in an order and are not in ranked_.
+  int64_t unknown_ = 0;  // Number of NaN scores, which cannot be ordered and are not in ranked_.
 };
 
 }  // namespace plimsoll

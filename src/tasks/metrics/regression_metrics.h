@@ -17,7 +17,7 @@ struct TargetErrors {
 
 struct RegressionFigures {
   int64_t items = 0;                  ///< Number of items with a known target.
-  TargetErrors mean;                  ///< Means over the targets for which a figure is defined.
+  TargetErrors mean;                  ///< Means over the targets for which a metric is defined.
   std::vector<TargetErrors> targets;  ///< Errors of each target.
 };
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// A figure that may be undefined, because it needs a class that is absent: null in JSON, "-" in a table.
+/// Returns a metric, which is undefined if it needs a class that is absent: null in JSON, "-" in a table.
 inline Json figure_json(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }

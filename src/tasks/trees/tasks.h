@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Classes of trees, and pretraining on trees without labels.
+// Predicts classes of trees, after pretraining on trees without labels.
 const Task& tree_classification_task();
 const Task& tree_pretraining_task();
 

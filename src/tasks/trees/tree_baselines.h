@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Predicts the classes of trees without a network, from the trees that train a run.
+/// Predicts the classes of trees without a network, from the trees that a run is trained on.
 class TreeBaselines {
  public:
   /// `training` are trees with a class in 0 .. classes-1; `source` must have coordinates. Reads one tree at a
@@ -16,10 +16,10 @@ class TreeBaselines {
                 int64_t classes);
 
   using Logits = Vector<float, Tag::columns>;
-  /// [graphs, classes]: logarithms of the number of training trees of each class.
+  /// Returns [graphs, classes]: logarithms of the number of training trees of each class.
   Logits most_frequent(const GraphList& graphs) const;
-  /// [graphs, classes]: logarithms of the class shares among the 5 training trees that are nearest in nodes,
-  /// ends, branch points, length, extent and depth, all as logarithms and in standard deviations.
+  /// Returns [graphs, classes]: logarithms of the class shares among the 5 training trees that are nearest in
+  /// nodes, ends, branch points, length, extent and depth, all as logarithms and in standard deviations.
   Logits nearest_in_shape(const GraphList& graphs) const;
 
  private:

@@ -43,19 +43,19 @@ std::filesystem::path model_of_stage(const RunEvaluation& asked, int64_t seed, c
   return asked.folder.seed(seed) / stage / "model.safetensors";
 }
 
-// The seeds that a run has trained, counting up from that of its recipe.
+// Returns the seeds with which a run was trained, counting up from that of its recipe.
 std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
   std::vector<int64_t> seeds;
   for (int64_t seed = asked.recipe.seed;
        FileSystem::disk().exists(model_of_stage(asked, seed, RunFolder::kScratch)); ++seed)
     seeds.push_back(seed);
   if (seeds.empty())
-    throw InputError(fmt::format("{}: its stages are not all done; go on with `plimsoll train --resume`",
+    throw InputError(fmt::format("{}: its stages are not all done; continue with `plimsoll train --resume`",
                                  asked.folder.root.string()));
   return seeds;
 }
 
-// The class names of `plimsoll ingest swc --labels`, or else numbers.
+// Returns the class names of `plimsoll ingest swc --labels`, or numbers if there are none.
 std::vector<std::string> class_names(const std::filesystem::path& data, int64_t classes) {
   std::vector<std::string> names;
   for (int64_t c = 0; c < classes; ++c) names.push_back(fmt::format("class {}", c));
@@ -68,7 +68,7 @@ std::vector<std::string> class_names(const std::filesystem::path& data, int64_t 
   return names;
 }
 
-// Text such as "0.8125", or for several seeds their mean and standard deviation.
+// Returns a text such as "0.8125" or, for several seeds, their mean and standard deviation.
 std::string over_seeds(const EvaluatedModel& model, size_t list,
                        const std::function<std::optional<double>(const ClassificationResult&)>& figure) {
   std::vector<double> values;
@@ -111,7 +111,7 @@ EvaluatedModel guessed(const char* name, const std::vector<NamedGraphList>& list
   return model;
 }
 
-// Adds the models of results that are in the form of classification_json().
+// Adds the models of results that have the form of classification_json().
 void add_models(Json& splits, const Json& evaluated, const char* place) {
   for (size_t i = 0; i < splits.size(); ++i)
     for (const Json& split : evaluated.at("splits"))
@@ -257,10 +257,11 @@ class TreeEvaluation {
     report.paragraph(
         "Growth is the earth mover's distance, in bins, between the distances to a node's children and what "
         "the "
-        "pretrained model says; parent edge is that of the guess that they are as far as the parent is.");
+        "pretrained model predicts; parent edge is that of the guess that they are as far away as the "
+        "parent.");
     add_table(report, growth_columns(), growth_rows());
     const NamedGraphList& list = lists_[drawn_list()];
-    report.section(fmt::format("Trees of {}, and what the fine-tuned model says", list.name));
+    report.section(fmt::format("Trees of {}, and the predictions of the fine-tuned model", list.name));
     report.figures(tree_figures(gnn_.data.source(), shapes_,
                                 {list.graphs, drawn_, class_names(asked_.data, gnn_.model.model->classes())},
                                 kMaxDrawn));

@@ -13,9 +13,9 @@ inline const GnnTask kTreeClasses{.head = GnnHead::graphs, .kinds = {"graph_set"
 void add_forests(EvaluationResult& findings, const TrainingData& data);
 
 /// Evaluates a run of tree_classification. For each seed it evaluates the classes predicted by the fine-tuned
-/// model and by the one from scratch, and the growth predicted by the pretrained one. On the data that
-/// trained the run it adds guesses that need no network (tasks/trees/tree_baselines.h). Errors: UsageError,
-/// InputError, BudgetTooSmall.
+/// model and by the model trained from scratch, and the growth predicted by the pretrained model. On the data
+/// that the run was trained on, it also evaluates guesses that need no network
+/// (tasks/trees/tree_baselines.h). Errors: UsageError, InputError, BudgetTooSmall.
 EvaluationResult evaluate_tree_classes(const RunEvaluation& asked);
 
 }  // namespace plimsoll

@@ -22,13 +22,13 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
   keep(split.test, kept.test);
   if (kept.training.empty() || kept.validation.empty())
     throw InputError(
-        "no tree that trains, or none that validates, has a class; give `plimsoll ingest swc` --labels, or "
+        "no training tree, or no validation tree, has a class; give `plimsoll ingest swc` --labels, or "
         "set task: tree_pretraining, which needs none");
   return kept;
 }
 
-// GT-SSL: a model of paths first learns without labels how trees grow, then from these weights their classes.
-// For comparison it also learns the classes from scratch.
+// GT-SSL: a model of paths first learns without labels how trees grow, and then, from these weights, their
+// classes. For comparison, another one learns the classes from scratch.
 class TreeClassificationTraining final : public Training {
  public:
   explicit TreeClassificationTraining(RunRequest request)
@@ -89,7 +89,7 @@ class TreeClassificationTraining final : public Training {
                              .head = head,
                              .split = &split,
                              .data = identity_,
-                             .measured = &split_.training,  // All stages share one geometry.
+                             .measured = &split_.training,  // All stages use the same cutoff.
                              .seen = &split_,
                              .run = run};
     };
@@ -121,13 +121,14 @@ class TreeClassificationTraining final : public Training {
 class TreeClassificationTask final : public Task {
  public:
   bool takes_seeds() const override { return true; }
+  bool has_one_model() const override { return false; }
   // After a longer pretraining the fine-tuned models would be others.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(request));
   }
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     return evaluate_tree_classes(asked);
   }
   int64_t predict(const PredictionRequest& request) const override {

@@ -17,7 +17,8 @@ struct TreeResult {
   int64_t nodes = 0;
   double loss = 0;
   double growth = 0;       ///< Earth mover's distance, in bins.
-  double parent_edge = 0;  ///< Earth mover's distance of the guess that children are as far as the parent.
+  double parent_edge = 0;  ///< Earth mover's distance, in bins, of the guess that children are as far away as
+                           ///< the parent.
   double order = 0;
   std::optional<double> angle = {};  ///< Earth mover's distance, in bins, if angles are learned.
 };
@@ -25,7 +26,7 @@ struct TreeResult {
 /// Evaluates a model on each list. Errors: BudgetTooSmall.
 std::vector<TreeResult> evaluate_trees(const EvaluationInput& input, const Recipe& recipe);
 
-/// The fields of `evaluate --json` (docs/gtssl.md).
+/// Returns the fields of `evaluate --json` (docs/gtssl.md).
 Json trees_json(const std::vector<TreeResult>& results, const std::string& model, int64_t seed);
 
 }  // namespace plimsoll

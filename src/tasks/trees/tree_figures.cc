@@ -43,7 +43,7 @@ Markup drawing_of(const BlockSource& source, int64_t graph, int32_t label) {
   return draw(chart);
 }
 
-// Indices into a list, where the first graph of each class comes before the second of any.
+// Returns indices into a list, in which the first graph of each class comes before the second of any class.
 std::vector<size_t> in_turn(const GraphList& graphs, std::span<const GraphShape> shapes, size_t max) {
   std::map<int32_t, std::vector<size_t>> by_class;
   for (size_t i = 0; i < graphs.size(); ++i)

@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// The predictions of a model for trees.
+/// The predictions of a model for some trees.
 struct TreePredictions {
   const GraphList& graphs;
   std::span<const float> logits;  ///< F32 [graphs, classes].
   std::vector<std::string> classes;
 };
 
-/// Drawings of up to `max` trees, of each class in turn, seen along the axis of their smallest extent. The
-/// colour is that of the class; the caption names the class and the prediction. `source` must have
-/// coordinates.
+/// Returns drawings of up to `max` trees, taken from each class in turn, seen along the axis of their
+/// smallest extent. The colour is that of the class; the caption names the class and the prediction. `source`
+/// must have coordinates.
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
                                          const TreePredictions& predictions, size_t max);
 

@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-// Trains a model of paths to predict how trees grow, without labels; another task starts from its weights by
-// init_from.
+// Trains a model of paths to predict how trees grow, without labels; another task starts from its weights
+// with init_from.
 class TreePretrainingTask final : public Task {
  public:
   std::unique_ptr<Training> open(RunRequest request) const override {
@@ -21,7 +21,7 @@ class TreePretrainingTask final : public Task {
   }
 
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
     const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
     const EvaluatedGraphs evaluated =
@@ -61,7 +61,7 @@ class TreePretrainingTask final : public Task {
 
   int64_t predict(const PredictionRequest& request) const override {
     throw UsageError(fmt::format(
-        "{}: task tree_pretraining says nothing of new trees; train another task from its weights "
+        "{}: task tree_pretraining makes no predictions for new trees; train another task from its weights "
         "with init_from (docs/gtssl.md)",
         request.folder.root.string()));
   }

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// The targets of the items that predict() has outputs for, in its order.
+// Returns the targets of the items that predict() has outputs for, in its order.
 Vector<float, Tag::columns> targets_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                        const GraphList& graphs) {
   const ItemRows rows = source.widths().targets;

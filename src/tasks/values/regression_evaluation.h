@@ -13,17 +13,17 @@ namespace plimsoll {
 struct RegressionResult {
   std::string name;
   int64_t graphs = 0;
-  double loss = 0;  ///< As in training (nn/regression.h).
+  double loss = 0;  ///< Same as in training (nn/regression.h).
   RegressionFigures figures;
 };
 
 /// Evaluates a model of values on each list. Errors: BudgetTooSmall; InputError if the number of targets is
-/// not the model's.
+/// not that of the model.
 std::vector<RegressionResult> evaluate_values(const EvaluationInput& input);
 
-/// The fields of `evaluate --json` (docs/regression.md).
+/// Returns the fields of `evaluate --json` (docs/regression.md).
 Json regression_json(const std::vector<RegressionResult>& results, const std::string& model, int64_t seed);
-/// The column names of a table, and the cells of a row for a result.
+/// Return the column names of a table, and the cells of a row for a result.
 std::vector<std::string> regression_columns();
 std::vector<std::string> regression_row(const RegressionResult& result);
 

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Numbers of graphs, and of their nodes.
+// Predicts values of graphs, or of their nodes.
 const Task& graph_regression_task();
 const Task& node_regression_task();
 

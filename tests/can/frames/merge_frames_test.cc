@@ -78,11 +78,11 @@ TEST_F(MergeFrames, NamesWhatIsMissingForeignOrDamaged) {
   EXPECT_THAT(error({one, two, two, three}), HasSubstr("are both shard 2/3"));
   const fs::path foreign = write_frames("foreign", 2, 3, {2, 3}, "b");
   EXPECT_THAT(error({one, foreign, three}),
-              HasSubstr(foreign.string() + " is no shard of the set of " + one.string()));
+              HasSubstr(foreign.string() + " is not a shard of the set of " + one.string()));
   const fs::path other_count = write_frames("count", 2, 3, {2, 4});
   EXPECT_THAT(error({one, other_count, three}), HasSubstr("its 'of' is 4, expected 3"));
   const fs::path whole = write_frames("whole", 0, 4, {});
-  EXPECT_THAT(error({whole}), HasSubstr("is no shard of a data set"));
+  EXPECT_THAT(error({whole}), HasSubstr("is not a shard of a data set"));
   {
     std::fstream file(two / "label.npy", std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(-1, std::ios::end);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "can/recipe/can_sections.h"
 #include "can/tasks/distill.h"
 #include "engine/on_each_device.h"
 #include "support/random_graphs.h"
@@ -18,8 +19,9 @@ class DeviceDistillationTest : public OnEachDevice {
     recipe_.training.max_epochs = 1;
     recipe_.training.batch_size = 16;
     recipe_.training.block.graphs = 4;
-    for (VgaeOptions* vgae : {&recipe_.vgae, &recipe_.teacher.vgae}) vgae->hidden = {12}, vgae->latent = 4;
-    for (GatOptions* gat : {&recipe_.gat, &recipe_.teacher.gat})
+    for (VgaeOptions* vgae : {&can_sections(recipe_).vgae, &can_sections(recipe_).teacher.vgae})
+      vgae->hidden = {12}, vgae->latent = 4;
+    for (GatOptions* gat : {&can_sections(recipe_).gat, &can_sections(recipe_).teacher.gat})
       gat->hidden = 4, gat->heads = 2, gat->layers = 2;
   }
 
@@ -55,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in,
 // A stage finds the columns that an earlier stage wrote, in all modes of teacher outputs.
 TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
   for (const TeacherOutputMode outputs : {TeacherOutputMode::cached, TeacherOutputMode::live}) {
-    recipe_.distillation.teacher_outputs = outputs;
+    can_sections(recipe_).distillation.teacher_outputs = outputs;
     const auto found = train(&device(kRoomy), folder_ / std::string(word_of(outputs)));
     if (GetParam() == On::stand_in) {
       EXPECT_EQ(found, train(nullptr, folder_ / ("host " + std::string(word_of(outputs)))));

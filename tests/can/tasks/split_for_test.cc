@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "can/recipe/can_sections.h"
 #include "can/windows/windows_set.h"
 #include "config/earlier_runs.h"
 #include "support/behaviour_test.h"
@@ -14,6 +15,9 @@
 
 namespace plimsoll {
 namespace {
+
+// All tests of this program read recipes with the sections of CAN.
+const bool kRegistered = (register_can_recipe(), true);
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -30,8 +34,8 @@ class SplitForTest : public BehaviourTest {
   }
   static Recipe recipe(int64_t stride, const std::string& embargo = AutoOrNumber::kAuto) {
     Recipe recipe;
-    recipe.data.window = {kWindow, WindowUnit::frames};
-    recipe.data.stride = {stride, WindowUnit::frames};
+    can_sections(recipe).windows.window = {kWindow, WindowUnit::frames};
+    can_sections(recipe).windows.stride = {stride, WindowUnit::frames};
     recipe.split.embargo.text = embargo;
     return recipe;
   }

@@ -1,6 +1,7 @@
 // Tests that the three forms of a teacher teach the same.
 
 #include "can/tasks/teacher_state.h"
+#include "can/recipe/can_sections.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -42,10 +43,10 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
     recipe_.training.max_epochs = 2;
     recipe_.training.batch_size = 32;
     recipe_.training.block.graphs = 4;
-    recipe_.vgae = {.hidden = {12}, .latent = 4};
-    recipe_.gat = {.embedding = 4, .layers = 2, .hidden = 6, .heads = 2};
-    teacher_.vgae = {.hidden = {256, 128}, .latent = 8, .heads = 2};
-    teacher_.gat = {.embedding = 8, .layers = 2, .hidden = 24, .heads = 4, .fc_layers = 3};
+    can_sections(recipe_).vgae = {.hidden = {12}, .latent = 4};
+    can_sections(recipe_).gat = {.embedding = 4, .layers = 2, .hidden = 6, .heads = 2};
+    can_sections(teacher_).vgae = {.hidden = {256, 128}, .latent = 8, .heads = 2};
+    can_sections(teacher_).gat = {.embedding = 8, .layers = 2, .hidden = 24, .heads = 4, .fc_layers = 3};
     save_detector(file(), teacher());
   }
 
@@ -103,7 +104,7 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
             .recipe = &recipe_,
             .split = &split_,
             .teacher = teacher,
-            .teacher_latent = teacher_.vgae.latent,
+            .teacher_latent = can_sections(teacher_).vgae.latent,
             .facts = {},
             .run = run};
   }
@@ -243,7 +244,7 @@ TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
     EXPECT_TRUE(memory_plan->exact) << memory_plan->why_inexact;
   int64_t weights = 0;
   for (const ParameterList::Entry& entry : teacher().parameters().all())
-    weights += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    weights += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
   EXPECT_EQ(part(live, "teacher"), weights);
   EXPECT_EQ(part(live, "parameters"), part(alone, "parameters"));
   EXPECT_EQ(part(offload, "parameters"), part(alone, "parameters"));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "can/recipe/can_sections.h"
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/scorer.h"
 #include "engine/plan/warm_up.h"
@@ -33,8 +34,8 @@ class VgaeStageTest : public testing::Test {
     recipe_.training.max_epochs = 2;
     recipe_.training.batch_size = 16;
     recipe_.training.block.graphs = 4;
-    recipe_.vgae.hidden = {12};
-    recipe_.vgae.latent = 4;
+    can_sections(recipe_).vgae.hidden = {12};
+    can_sections(recipe_).vgae.latent = 4;
   }
 
   VgaeStageOptions options(const TrainingSplit& split, const std::string& name) {
@@ -102,7 +103,7 @@ TEST_F(VgaeStageTest, TrainsADetectorWhoseThresholdsAreThoseOfValidation) {
 TEST_F(VgaeStageTest, ASeedAndALearningRateOfItsOwn) {
   const std::string first = train_vgae(options(benign_, "first")).weights_hash;
   EXPECT_EQ(train_vgae(options(benign_, "again")).weights_hash, first);
-  recipe_.vgae.learning_rate = 0.01;
+  can_sections(recipe_).vgae.learning_rate = 0.01;
   const std::string faster = train_vgae(options(benign_, "faster")).weights_hash;
   EXPECT_NE(faster, first);
   recipe_.training.learning_rate = 0.5;  // This setting is not read.

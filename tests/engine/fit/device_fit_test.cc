@@ -517,7 +517,7 @@ TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
       train(failed);
       FAIL() << "work " << failed << " of " << all << " failed";
     } catch (const Failure& failure) {
-      EXPECT_STREQ(failure.what(), "the stand-in of a device failed, as it was told to") << failed;
+      EXPECT_STREQ(failure.what(), "the stand-in for a device failed, as requested") << failed;
     }
   }
 }

@@ -38,6 +38,7 @@ class DeviceModelsTest : public OnEachDevice {
          .objective = any.objective.get(),
          .recipe = &recipe,
          .split = &split_,
+         .repeats_parameters = any.what == "gat lstm",
          .run = {.folder = folder, .identity = "test", .memory = {.threads = threads}, .device = &device}});
     std::filesystem::remove_all(folder);
     return {any.objective->parameters().hash(), std::move(fitted)};
@@ -66,7 +67,6 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
     const auto sizes = odd_sizes(random, 40 + random() % 60);
     const AnyGraphs graphs(random, sizes, any.teacher);
     Recipe recipe;
-    recipe.gat.jk = any.what == "gat lstm" ? JkMode::lstm : recipe.gat.jk;
     recipe.training.max_epochs = 1;
     recipe.training.batch_size = 24;
     recipe.training.block.graphs = 1 + static_cast<int64_t>(random() % 12);

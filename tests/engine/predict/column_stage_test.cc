@@ -138,7 +138,7 @@ TEST_F(ColumnStageTest, AStaleOneIsRefused) {
   EXPECT_THAT(refused(options(Classification(other))), HasSubstr("stale: it was computed from a model"));
   ColumnOptions elsewhere = options(objective_);
   elsewhere.data = "data2";
-  EXPECT_THAT(refused(elsewhere), HasSubstr("data data1, and this run has data2"));
+  EXPECT_THAT(refused(elsewhere), HasSubstr("data data1, but this run has data2"));
   graphs_.back() = 38;
   EXPECT_THAT(refused(options(objective_)), HasSubstr("settings"));
   graphs_.back() = 39;

@@ -336,7 +336,7 @@ TEST_F(Tables, RefusesTwoColumnsOfOneName) {
                 ingest({made_up_table(
                     "t", {{made_up_column<int64_t>("a", {1}), made_up_column<int64_t>("a", {1})}})});
               }),
-              HasSubstr("two columns are called 'a'"));
+              HasSubstr("two columns are named 'a'"));
 }
 
 TEST_F(Tables, TakesTablesWithoutRows) {

@@ -498,7 +498,7 @@ class AtLevel : public testing::TestWithParam<Level> {
  protected:
   void SetUp() override {
     if (GetParam() > best_level())
-      GTEST_SKIP() << "this processor has no more than " << name_of(best_level());
+      GTEST_SKIP() << "this processor supports at most " << name_of(best_level());
   }
 };
 

@@ -59,9 +59,10 @@ TEST_F(LayersFolder, IsNeverInMemory) {
 
 TEST_F(LayersFolder, NoPlaceIsAnErrorWithTheReasons) {
   const TemporaryFolderIs temporary(folder_ / "missing");
-  EXPECT_THAT(error_text<Failure>([] { layers_folder({"/dev/shm"}, int64_t{1} << 60); }),
-              AllOf(HasSubstr("/dev/shm: in memory (tmpfs)"), HasSubstr("missing: No such file or directory"),
-                    HasSubstr("/var/tmp: "), HasSubstr("set TMPDIR to a folder on a disk with room")));
+  EXPECT_THAT(
+      error_text<Failure>([] { layers_folder({"/dev/shm"}, int64_t{1} << 60); }),
+      AllOf(HasSubstr("/dev/shm: in memory (tmpfs)"), HasSubstr("missing: No such file or directory"),
+            HasSubstr("/var/tmp: "), HasSubstr("set TMPDIR to a folder on a disk with enough space")));
 }
 
 }  // namespace

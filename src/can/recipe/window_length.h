@@ -13,21 +13,21 @@ struct WindowLength {
   int64_t value;
   WindowUnit unit;
 
-  /// Bounds of a window by time, in nanoseconds.
+  /// Minimum and maximum of a window by time, in nanoseconds.
   static constexpr int64_t kMinTime = 1000;
   static constexpr int64_t kMaxTime = int64_t{3600} * 1'000'000'000;
   /// Maximum frames from one window of frames to the next.
   static constexpr int64_t kMaxStride = 1'000'000'000;
 
-  /// Errors: UsageError that lists the accepted forms.
+  /// Parses a length. Errors: UsageError that lists the accepted forms.
   static WindowLength parse(std::string_view text);
   /// Returns the shortest notation with a whole number.
   std::string text() const;
   friend bool operator==(const WindowLength&, const WindowLength&) = default;
 };
 
-/// Returns the number of windows after a window that overlap it, if one begins every `stride`. The window and
-/// the next one after these are disjoint. Both lengths are in the same unit, and above 0.
+/// Returns the number of later windows that overlap a window if one begins every `stride`. The first window
+/// after these is disjoint from it. Both lengths are in the same unit, and above 0.
 constexpr int64_t overlapping_windows(int64_t window, int64_t stride) {
   return (window - 1) / stride;
 }

@@ -1,4 +1,4 @@
-#include "config/window_length.h"
+#include "can/recipe/window_length.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
 
 WindowLength WindowLength::parse(std::string_view text) {
   const UsageError error(
-      fmt::format("'{}' is no length of a window; write 100 (frames), 250us, 50ms or 1.5s", text));
+      fmt::format("'{}' is not the length of a window; write 100 (frames), 250us, 50ms or 1.5s", text));
   int64_t whole = 0;
   const char* const end = text.data() + text.size();
   if (const auto [stop, failed] = std::from_chars(text.data(), end, whole);

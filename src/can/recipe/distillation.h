@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "base/words.h"
 #include "config/checks.h"
 #include "config/sections/gat.h"
@@ -13,20 +15,6 @@ struct TeacherSection {
   VgaeOptions vgae;
   TeacherSection();
 };
-
-enum class CurriculumKind : uint8_t { none, kdgat, hard_4to1 };
-template <>
-inline constexpr auto kWords<CurriculumKind> = std::to_array<std::string_view>({"none", "kdgat",
-                                                                                "hard_4to1"});
-
-struct CurriculumSection {
-  CurriculumKind schedule = CurriculumKind::kdgat;
-};
-
-template <EitherOf<CurriculumSection> Section, typename Visit>
-void visit_keys(Section& curriculum, Visit&& visit) {
-  visit("schedule", curriculum.schedule, Choice<CurriculumKind>{});
-}
 
 /// Where a student's stage gets the outputs of its teacher from: a column that was computed before, the
 /// teacher in each block, or the teacher for a batch at a time.

@@ -1,4 +1,4 @@
-#include "tasks/metrics/threshold.h"
+#include "can/tasks/threshold.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 float threshold_at_rate(std::span<const float> benign_scores, double rate) {
-  if (benign_scores.empty()) throw InputError("no benign validation window to set a threshold by");
+  if (benign_scores.empty()) throw InputError("no benign validation window from which to set a threshold");
   Vector<float, Tag::columns> sorted(benign_scores.begin(), benign_scores.end());
   const auto allowed =
       std::min(static_cast<size_t>(rate * static_cast<double>(sorted.size())), sorted.size() - 1);

@@ -1,0 +1,45 @@
+"""Messages of `plimsoll.ingest.graph` in the words of Python: its arguments instead of options of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from plimsoll.errors import Error
+
+_GROUPS = {
+    "EdgeColumns": ("source", "target", "weight", "header", "comments", "layout"),
+    "NodeTable": ("id", "label", "unlabelled", "split", "missing"),
+    "GraphLayout": ("ids", "node-count", "direction", "order", "features-dtype"),
+}
+_RENAMED = {"edge-features": ("EdgeColumns", "features"), "node-features": ("NodeTable", "features"),
+            "nodes-header": ("NodeTable", "header"), "train": ("splits", "train"), "valid": ("splits", "valid"),
+            "test": ("splits", "test")}
+_TRUE = {"yes": "True", "no": "False"}
+_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (yes|no|NUMBER|text|sparse|dense|auto|none|all|leading|rows|columns|\d+))?(?![\w-])")
+
+
+def in_python(text: str) -> str:
+    """Replaces options of `plimsoll ingest graph` in a message: `--ids text` becomes `GraphLayout(ids="text")`."""
+    return _OPTION.sub(_argument, text)
+
+
+def _argument(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    group, argument = _RENAMED.get(name, ("", name.replace("-", "_")))
+    group = group or next((group for group, names in _GROUPS.items() if name in names), "")
+    if value is not None:
+        shown = _TRUE.get(value) or (value if value.isdigit() or value == "NUMBER" else f'"{value}"')
+        argument += f"={shown}"
+    return f"{group}({argument})" if value is not None and group else f"{group}.{argument}" if group else argument
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Raises an error of its block again, with its message in the words of Python."""
+    try:
+        yield
+    except Error as error:
+        error.args = tuple(in_python(text) if isinstance(text, str) else text for text in error.args)
+        raise

@@ -1,0 +1,214 @@
+"""A graph with types in the form that C++ samples from: the lists of each edge type, and times."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.arguments import whole
+from plimsoll.data.columns import array_of, features_of, whole_numbers
+from plimsoll.data.typed_columns import EdgeName
+from plimsoll.data.typed_graph import TypedGraph
+from plimsoll.errors import UsageError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data, HeteroData
+
+_MAX_NODES = 2**32
+
+
+class EdgeLists(NamedTuple):
+    """The lists of one edge type, sorted by target, time and source."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    weights: NDArray[np.float32] | None
+    time_of: str  #: "none", "source", "target" or "own": where the time of an edge comes from.
+    time: NDArray[np.int64] | None  #: [E], the times of "own".
+    order: NDArray[np.int64] | None  #: [E], the user's number of each edge; None if that is its position.
+
+
+class SampledTypes:
+    """The types of a graph: `nodes` has the number of nodes of each, `time` the times of those that have some, and `edges` the
+    lists.
+    """
+
+    def __init__(self, nodes: dict[str, int], time: dict[str, NDArray[np.int64]], edges: dict[EdgeName, EdgeLists]) -> None:
+        self.nodes, self.time, self.edges = nodes, time, edges
+
+    def columns(self) -> _core.TypedColumns:
+        """Returns the columns for C++, which borrows them."""
+        columns, numbers = _core.TypedColumns(), {name: number for number, name in enumerate(self.nodes)}
+        for name, count in self.nodes.items():
+            columns.add_nodes(count, self.time.get(name))
+        for (source, _, target), lists in self.edges.items():
+            columns.add_edges(
+                numbers[source], numbers[target], lists.indptr, lists.indices, lists.weights, lists.time_of, lists.time
+            )
+        return columns
+
+    def number(self, node_type: str) -> int:
+        """Returns the number of a node type. Errors: `UsageError`."""
+        if node_type not in self.nodes:
+            raise UsageError(f"no node type {node_type!r}, expected one of {list(self.nodes)}")
+        return list(self.nodes).index(node_type)
+
+    def fan_outs(self, num_neighbors: Any) -> list[list[int]]:
+        """Returns the neighbours per node of each edge type, by hop. Errors: `UsageError`."""
+        if hasattr(num_neighbors, "get_values"):  # PyTorch Geometric's NumNeighbors.
+            num_neighbors = num_neighbors.get_values(list(self.edges))
+        if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, str):
+            raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, or one for each edge type")
+        if not isinstance(num_neighbors, dict):
+            hops = [whole("num_neighbors", count, -1) for count in num_neighbors]
+            return [hops for _ in self.edges]
+        if unknown := [name for name in num_neighbors if name not in self.edges]:
+            raise UsageError(f"num_neighbors: names {unknown[0]!r}, which is no edge type; expected some of {list(self.edges)}")
+        if missing := [name for name in self.edges if name not in num_neighbors]:
+            raise UsageError(f"num_neighbors: lacks the edge type {missing[0]!r}; expected all, with zeros for those not to sample")
+        fan_outs = [[whole("num_neighbors", count, -1) for count in num_neighbors[name]] for name in self.edges]
+        if len({len(hops) for hops in fan_outs}) > 1:
+            raise UsageError(f"num_neighbors={num_neighbors!r}: the number of hops must be the same across all edge types")
+        return fan_outs
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether nodes or edges have times that restrict samples."""
+        return bool(self.time) or any(lists.time_of == "own" for lists in self.edges.values())
+
+    def times_of(self, node_type: str, nodes: NDArray[np.int64], argument: str) -> NDArray[np.int64] | None:
+        """Returns the times of seeds that were given none; None without times. Errors: `UsageError` naming the argument that
+        gives them if the node type has none.
+        """
+        if not self.is_temporal:
+            return None
+        if node_type not in self.time:
+            raise UsageError(f"{argument}: is missing, and the nodes of type {node_type!r} have no times; give one for each seed")
+        if len(nodes) and not 0 <= nodes.min() <= nodes.max() < self.nodes[node_type]:
+            raise UsageError(f"seeds: are {nodes.min()} to {nodes.max()}, expected 0 to {self.nodes[node_type] - 1}")
+        return self.time[node_type][nodes]
+
+    def identity(self, *seeds: NDArray[np.int64]) -> str:
+        """Returns text that differs between graphs, and between seeds."""
+        digest = hashlib.blake2b(repr((self.nodes, list(self.edges))).encode(), digest_size=16)
+        for lists in self.edges.values():
+            for column in lists:
+                if isinstance(column, np.ndarray):
+                    digest.update(np.ascontiguousarray(column).data)
+        for column in (*self.time.values(), *seeds):
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()
+
+
+def types_of_graph(graph: TypedGraph, time_attr: str | None, weight_attr: str | None) -> SampledTypes:
+    """Returns the types of a data set, with its times if `time_attr` is "time". Errors: `UsageError`."""
+    if time_attr not in (None, "time"):
+        raise UsageError(f"time_attr={time_attr!r}: expected 'time', the times of a graph with types, or None for none")
+    if weight_attr is not None:
+        raise UsageError(f"weight_attr={weight_attr!r}: a graph with types has no columns of edges; give a HeteroData")
+    time = {}
+    if time_attr is not None:
+        time = {name: times for name in graph.node_types if (times := graph[name].time) is not None}
+    edges = {}
+    for name in graph.edge_types:
+        end = graph[name].time_end
+        known_by = "none" if end is None or name[0 if end == "source" else 2] not in time else end
+        edges[name] = EdgeLists(graph[name].indptr, graph[name].indices, None, known_by, None, None)
+    return SampledTypes({name: graph[name].num_nodes for name in graph.node_types}, time, edges)
+
+
+def types_of_data(data: HeteroData | Data, time_attr: str | None, weight_attr: str | None) -> SampledTypes:
+    """Returns the types of a `HeteroData`, or of a `Data`, whose one node type is "" and whose one edge type ("", "", "").
+
+    Edges have their own times if they have `time_attr`, else those of their source. Errors: `UsageError`.
+    """
+    if hasattr(data, "node_items"):
+        stores, edge_stores = dict(data.node_items()), dict(data.edge_items())
+    else:
+        stores, edge_stores = {"": data}, {("", "", ""): data}
+    nodes = {name: int(store.num_nodes or 0) for name, store in stores.items()}
+    time, edge_time = {}, {}
+    if time_attr is not None:
+        for name, store in stores.items():
+            if time_attr in store and store.is_node_attr(time_attr):
+                time[name] = whole_numbers(store[time_attr], (nodes[name],), f"{name} {time_attr}")
+        edge_time = {
+            name: store[time_attr]
+            for name, store in edge_stores.items()
+            if time_attr in store and not store.is_node_attr(time_attr)
+        }
+        if not time and not edge_time:
+            raise UsageError(f"time_attr={time_attr!r}: no node type and no edge type has it")
+    edges = {
+        name: _lists(store, name, nodes, time, edge_time.get(name), weight_attr) for name, store in edge_stores.items()
+    }
+    if weight_attr is not None and all(lists.weights is None for lists in edges.values()):
+        raise UsageError(f"weight_attr={weight_attr!r}: no edge type has it")
+    return SampledTypes(nodes, time, edges)
+
+
+def types_of_stores(stores: Any, time_attr: str | None, weight_attr: str | None) -> SampledTypes:
+    """Returns the types of a `FeatureStore` and a `GraphStore`. Errors: `UsageError`."""
+    from torch_geometric.data import remote_backend_utils
+
+    if weight_attr is not None:
+        raise UsageError(f"weight_attr={weight_attr!r}: stores have no weights of edges; give a HeteroData")
+    features, graph = stores
+    rows, columns, _ = graph.coo()
+    attributes = features.get_all_tensor_attrs()
+    names = [attribute.group_name for attribute in attributes if attribute.group_name is not None]
+    names += [end for name in rows for end in (name[0], name[2])]
+    nodes = {name: int(remote_backend_utils.num_nodes(features, graph, name)) for name in dict.fromkeys(names)}
+    time = {}
+    for attribute in attributes:
+        if attribute.attr_name == time_attr and attribute.group_name in nodes:
+            attribute.index = None
+            values = features.get_tensor(attribute)
+            time[attribute.group_name] = whole_numbers(values, (nodes[attribute.group_name],), f"{attribute.group_name} {time_attr}")
+    if time_attr is not None and not time:
+        raise UsageError(f"time_attr={time_attr!r}: no node type has it")
+    pairs = {name: np.stack([array_of(ends[name], "edge_index") for ends in (rows, columns)]) for name in rows}
+    edges = {name: _lists({"edge_index": pair}, name, nodes, time, None, None) for name, pair in pairs.items()}
+    return SampledTypes(nodes, time, edges)
+
+
+def _lists(
+    store: Any, name: EdgeName, nodes: dict[str, int], time: dict[str, NDArray[np.int64]], own: Any, weight_attr: str | None
+) -> EdgeLists:
+    if "adj_t" in store and "edge_index" not in store:
+        raise UsageError(f"{name}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
+    if name[0] not in nodes or name[2] not in nodes:
+        raise UsageError(f"{name}: leads between types of which one has no nodes, expected {list(nodes)}")
+    pairs = array_of(store["edge_index"], f"{name}: edge_index") if "edge_index" in store else np.empty((2, 0), np.int64)
+    pairs = whole_numbers(pairs, (2, pairs.shape[-1] if pairs.ndim else 0), f"{name}: edge_index")
+    for ends, end in zip(pairs, (name[0], name[2])):
+        if ends.size and not 0 <= ends.min() <= ends.max() < min(nodes[end], _MAX_NODES):
+            raise UsageError(f"{name}: edge_index names nodes {ends.min()} to {ends.max()}, expected 0 to {nodes[end] - 1}")
+    sources, targets = pairs
+    times = None
+    if own is not None:
+        own = times = whole_numbers(own, (len(sources),), f"{name}: time")
+    elif name[0] in time:
+        times = time[name[0]][sources]
+    order = np.lexsort((sources, targets) if times is None else (sources, times, targets))
+    indptr = np.zeros(nodes[name[2]] + 1, np.int64)
+    np.cumsum(np.bincount(targets, minlength=nodes[name[2]]), out=indptr[1:])
+    weights = None
+    if weight_attr is not None and weight_attr in store:
+        weights = features_of(store[weight_attr], len(sources), f"{name}: {weight_attr}")
+        if weights.shape[1] != 1:
+            raise UsageError(f"{name}: {weight_attr} has {weights.shape[1]} numbers an edge, expected one")
+        weights = np.ascontiguousarray(weights[order, 0])
+    return EdgeLists(
+        indptr,
+        sources[order].astype(np.uint32),
+        weights,
+        "own" if own is not None else "none" if times is None else "source",
+        None if own is None else own[order],
+        order,
+    )

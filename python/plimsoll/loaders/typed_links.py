@@ -1,0 +1,45 @@
+"""What `LinkNeighborLoader` needs for a graph with types, or with times."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from plimsoll.arguments import one_of, whole
+from plimsoll.data.typed_graph import TypedGraph
+from plimsoll.data.typed_samplers import TypedNeighborSampler, TypedSampling
+from plimsoll.errors import UsageError
+from plimsoll.loaders.typed_neighbours import is_bidirectional, types_of
+
+
+class LinkSampling(NamedTuple):
+    """The arguments of `LinkNeighborLoader` that say what is sampled."""
+
+    num_neighbors: Any
+    replace: bool
+    subgraph_type: str
+    disjoint: bool
+    temporal_strategy: str
+    time_attr: str | None
+    weight_attr: str | None
+    seed: int | None
+    exclude_targets: bool
+
+
+def typed_source(data: Any, given: LinkSampling, has_label_time: bool) -> tuple[Any, TypedNeighborSampler]:
+    """Returns the data as PyTorch Geometric's loader takes it, and a sampler of it. Errors: `UsageError`."""
+    if given.exclude_targets:
+        raise UsageError("exclude_targets: is for graphs of one node type")
+    if has_label_time != (given.time_attr is not None):
+        missing = "edge_label_time" if given.time_attr is not None else "time_attr"
+        raise UsageError(f"edge_label_time, time_attr: go together, and {missing!r} is not set")
+    types = types_of(data, given.time_attr, given.weight_attr)
+    sampling = TypedSampling(
+        types.fan_outs(given.num_neighbors),
+        bool(given.replace),
+        bool(given.disjoint),
+        one_of("temporal_strategy", given.temporal_strategy, ("uniform", "last")),
+        subgraph_type="bidirectional" if is_bidirectional(given.subgraph_type) else "directional",
+    )
+    seed = None if given.seed is None else whole("seed", given.seed, 0, 2**64 - 1)
+    source = data.to_pyg() if isinstance(data, TypedGraph) else data
+    return source, TypedNeighborSampler(types, sampling, seed)

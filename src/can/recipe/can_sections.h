@@ -1,0 +1,31 @@
+#pragma once
+
+#include "can/recipe/distillation.h"
+#include "can/recipe/windows.h"
+#include "config/recipe.h"
+#include "config/sections/curriculum.h"
+#include "config/sections/gat.h"
+#include "config/sections/vgae.h"
+
+namespace plimsoll {
+
+/// The sections of a recipe that detectors have: windows of frames, their models, and distillation.
+struct CanSections {
+  WindowSection windows;           ///< Keys of `data`.
+  CalibrationSection calibration;  ///< A key of `data`.
+  GatOptions gat;
+  VgaeOptions vgae;
+  TeacherSection teacher;
+  CurriculumSection curriculum;
+  DistillationSection distillation;
+};
+
+/// Adds these sections, the tasks of detectors and the names of KD-GAT to recipes. A program calls it once at
+/// its start, before it reads a recipe.
+void register_can_recipe();
+
+/// Returns the sections of a recipe. Errors: Failure without register_can_recipe().
+CanSections& can_sections(Recipe& recipe);
+const CanSections& can_sections(const Recipe& recipe);
+
+}  // namespace plimsoll

@@ -1,0 +1,112 @@
+#include "can/recipe/foreign_names.h"
+
+#include <array>
+
+#include "config/foreign_names.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::string_view kDistillation = "task: distillation trains teachers, then students with them";
+constexpr std::string_view kNoTemporal =
+    "nothing: there is no temporal stage; data.features: behaviour uses time";
+constexpr std::string_view kFusion =
+    "nothing: evaluate and detect fuse the scores of all parts, by levels of benign traffic alone";
+constexpr std::string_view kCurriculum = "curriculum.schedule: kdgat, hard_4to1 or none";
+
+// One line per name, in the order of docs/from-kdgat.md.
+constexpr auto kKdGatNames = std::to_array<ForeignName>({
+    // Memory.
+    {"use_teacher_cache", "", "distillation.teacher_outputs: cached, live or offload"},
+    {"offload_teacher_to_cpu", "",
+     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
+     "while it is asked"},
+    // What trains.
+    {"mode", "autoencoder", "task: autoencoder"},
+    {"mode", "curriculum",
+     "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},
+    {"mode", "knowledge_distillation", kDistillation},
+    {"mode", "student_baseline",
+     "task: distillation; stage student_gat_alone is the student without a teacher"},
+    {"mode", "normal", "task: detection"},
+    {"mode", "fusion", kFusion},
+    {"mode", "evaluation", "plimsoll evaluate RUN --data DIR"},
+    {"mode", "temporal", kNoTemporal},
+    {"mode", "flow", "plimsoll train with task: distillation, then plimsoll evaluate"},
+    {"mode", "", "task: autoencoder, detection or distillation"},
+    {"model_type", "vgae", "task: autoencoder"},
+    {"model_type", "gat", "task: detection"},
+    {"model_type", "dqn", kFusion},
+    {"model_type", "", "task: autoencoder, detection or distillation"},
+    {"model", "vgae", "task: autoencoder"},
+    {"model", "gat", "task: detection"},
+    {"model", "dqn", kFusion},
+    {"scale", "", "gat.preset or vgae.preset: small or large"},
+    {"model_size", "", "gat.preset or vgae.preset: small for a student, large for a teacher"},
+    {"use_kd", "", kDistillation},
+    {"auxiliaries", "", kDistillation},
+    {"variants", "",
+     "task: distillation trains large, small with a teacher and small without, one after the other"},
+    {"teacher_path", "", "--teacher FILE; plimsoll import kdgat makes the file of a checkpoint"},
+    {"teacher_model_path", "", "--teacher FILE; plimsoll import kdgat makes the file of a checkpoint"},
+    {"model_path", "", "--teacher FILE; plimsoll import kdgat makes the file of a checkpoint"},
+    {"kd_temperature", "", "distillation.temperature"},
+    {"kd_alpha", "", "distillation.alpha"},
+    {"vgae_latent_weight", "", "nothing: codes and rebuilt features count one half each, as published"},
+    {"vgae_recon_weight", "", "nothing: codes and rebuilt features count one half each, as published"},
+    // Models.
+    {"use_cugraph", "",
+     "nothing: attention is fused on the processor; gat.edge_features or vgae.edge_features gives it the "
+     "edge features"},
+    {"conv_type", "", "gat.attention: gat or gatv2"},
+    {"edge_dim", "", "gat.edge_features or vgae.edge_features: true for all that the data has"},
+    {"embedding_dim", "", "gat.embedding or vgae.embedding"},
+    {"hidden_dims", "", "vgae.hidden"},
+    {"latent_dim", "", "vgae.latent"},
+    {"pool_aggrs", "", "gat.pooling: mean, sum or max"},
+    {"jk_mode", "", "gat.jk: cat, max or lstm"},
+    {"gat_hidden", "", "gat.hidden"},
+    {"gat_layers", "", "gat.layers"},
+    {"gat_heads", "", "gat.heads"},
+    {"gat_dropout", "", "gat.dropout"},
+    {"gat_fc_layers", "", "gat.fc_layers"},
+    {"gat_embedding_dim", "", "gat.embedding"},
+    {"vgae_hidden_dims", "", "vgae.hidden"},
+    {"vgae_latent_dim", "", "vgae.latent"},
+    {"vgae_heads", "", "vgae.heads"},
+    {"vgae_dropout", "", "vgae.dropout"},
+    {"vgae_embedding_dim", "", "vgae.embedding"},
+    // Training.
+    {"lr", "", "training.learning_rate; gat.learning_rate and vgae.learning_rate for one model"},
+    {"curriculum_start_ratio", "", kCurriculum},
+    {"curriculum_end_ratio", "", kCurriculum},
+    {"difficulty_percentile", "", kCurriculum},
+    {"use_vgae_mining", "", kCurriculum},
+    {"difficulty_cache_update", "", kCurriculum},
+    // Seeing.
+    {"log_teacher_student_comparison", "",
+     "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
+    {"return_attention_weights", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
+    {"run_explainer", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
+    {"explainer_samples", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
+    {"explainer_epochs", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
+    // Data and places.
+    {"dataset", "", "--data DIR, made by plimsoll ingest can"},
+    {"modality", "", "--data DIR, made by plimsoll ingest can"},
+    {"window_size", "", "data.window"},
+    {"preset", "", "gat.preset or vgae.preset: small or large"},
+    // Whole sections.
+    {"preprocessing.", "", "data.window and data.stride"},
+    {"kd.", "", "distillation.temperature and distillation.alpha"},
+    {"dqn.", "", kFusion},
+    {"fusion.", "", kFusion},
+    {"temporal.", "", kNoTemporal},
+});
+
+}  // namespace
+
+void register_kdgat_names() {
+  register_foreign_names(kKdGatNames);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#include "can/detector/evaluation_options.h"
+#include "cli/number_checks.h"
+#include "cli/verbs.h"
+
+namespace plimsoll {
+
+std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate) {
+  auto options = std::make_shared<DetectorEvaluationOptions>();
+  evaluate
+      .add_option("--compare", options->compare,
+                  "Compare with published results from FILE; docs/published has some")
+      ->type_name("FILE");
+  evaluate.add_option("--scores", options->scores, "Write the score of every window as CSV")
+      ->type_name("FILE");
+  evaluate
+      .add_option("--attention", options->attention,
+                  "Write IDs, edges and attention by layer and head of every window to this folder")
+      ->type_name("DIR");
+  evaluate
+      .add_option("--calibrate", options->calibrate,
+                  "Compare each recording with its own first N benign windows, at most a third of them, "
+                  "which are not evaluated. 0: none; default: data.calibration of the recipe")
+      ->check(at_least(0))
+      ->type_name("WINDOWS");
+  evaluate.add_flag("--ablation", options->ablation,
+                    "With calibration: also evaluate the fused score without each of its parts");
+  return options;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,96 @@
+#include "engine/fit/feature_scale.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/interrupt.h"
+#include "base/units.h"
+#include "memory/c_heap.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kWork = "the scale of features was measured";
+
+// Running means and variances of all features.
+class FeatureMoments {
+ public:
+  explicit FeatureMoments(int64_t features)
+      : mean_(static_cast<size_t>(features)), squares_(static_cast<size_t>(features)) {}
+
+  void add(std::span<const float> row) {
+    const double share = 1 / static_cast<double>(++count_);
+    for (size_t f = 0; f < row.size(); ++f) {
+      const double difference = row[f] - mean_[f];
+      mean_[f] += difference * share;
+      squares_[f] += difference * (row[f] - mean_[f]);
+    }
+  }
+  FeatureScale scale() const {
+    FeatureScale scale;
+    for (size_t f = 0; f < mean_.size(); ++f) {
+      scale.mean.push_back(static_cast<float>(mean_[f]));
+      scale.deviation.push_back(
+          static_cast<float>(count_ == 0 ? 0 : std::sqrt(squares_[f] / static_cast<double>(count_))));
+    }
+    return scale;
+  }
+
+ private:
+  int64_t count_ = 0;
+  std::vector<double> mean_;
+  std::vector<double> squares_;  // Sums of squared differences to the means.
+};
+
+}  // namespace
+
+FeatureScale feature_scale(const BlockSource& source, std::span<const int64_t> graphs) {
+  const auto features = static_cast<size_t>(source.node_features());
+  FeatureMoments moments(source.node_features());
+  {
+    GraphBlock block;
+    for (const int64_t graph : graphs) {
+      throw_if_interrupted(kWork);
+      source.read(std::span(&graph, 1), block);
+      for (std::span<const float> x = block.x; !x.empty(); x = x.subspan(features))
+        moments.add(x.first(features));
+    }
+  }
+  give_back_freed_memory();
+  return moments.scale();
+}
+
+FeatureScale feature_scale(const GraphView& graph, std::span<const int64_t> nodes) {
+  FeatureMoments moments(graph.node_features());
+  std::vector<float> row(static_cast<size_t>(graph.node_features()));
+  for (const int64_t node : nodes) {
+    throw_if_interrupted(kWork);
+    graph.copy_x(node, row);
+    moments.add(row);
+  }
+  return moments.scale();
+}
+
+std::string unequal_scales(const FeatureScale& scale, size_t first, const std::vector<std::string>& names) {
+  constexpr float kMaxRatio = 1000;
+  const std::vector<float>& deviation = scale.deviation;
+  size_t most = deviation.size(), least = deviation.size();
+  for (size_t f = first; f < deviation.size(); ++f) {
+    if (!(deviation[f] > 0)) continue;
+    if (most == deviation.size() || deviation[f] > deviation[most]) most = f;
+    if (least == deviation.size() || deviation[f] < deviation[least]) least = f;
+  }
+  if (most == deviation.size() || deviation[most] <= kMaxRatio * deviation[least]) return {};
+  const auto name = [&](size_t f) {
+    return f < names.size() ? fmt::format("'{}'", names[f]) : std::to_string(f);
+  };
+  return fmt::format(
+      "the node feature {} varies {} times as much as {}, which may then be ignored; set "
+      "features.standardize: "
+      "true",
+      name(most), format_count(static_cast<int64_t>(std::lround(deviation[most] / deviation[least]))),
+      name(least));
+}
+
+}  // namespace plimsoll

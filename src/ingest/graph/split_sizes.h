@@ -1,0 +1,18 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "store/graph.h"
+
+namespace plimsoll {
+
+/// Number of nodes in each split of a graph, and in more than one of them.
+struct SplitSizes {
+  std::array<int64_t, kGraphSplits.size()> nodes{};
+  int64_t overlapping = 0;
+};
+
+SplitSizes split_sizes(const GraphView& graph);
+
+}  // namespace plimsoll

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstddef>
+
+#include "ingest/tables/arrow_type.h"
+#include "ingest/tables/values.h"
+
+namespace plimsoll {
+
+/// Sets values.reals to the doubles nearest to `values.rows` decimals of 32, 64, 128 or 256 bits at `data`.
+void decode_decimals(const std::byte* data, const ArrowType& type, Values& values);
+
+}  // namespace plimsoll

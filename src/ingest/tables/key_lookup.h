@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ingest/tables/key_index.h"
+
+namespace plimsoll {
+
+/// Finds the nodes of keys that come in any order, in any memory: first all keys are added, then their nodes
+/// are returned in the same order. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+class KeyLookup {
+ public:
+  /// `name` is unique in the scratch. The index must outlive this, and be of keys of the same types.
+  KeyLookup(const TableScratch& scratch, const std::string& name, const KeyIndex& index);
+
+  void add(const KeyValue& key);
+  /// Ends adding.
+  void seal();
+  /// Returns the node of the next key, or -1 if no node has it.
+  int64_t next();
+
+ private:
+  void add_node(uint32_t number, int64_t node);
+
+  const KeyIndex& index_;
+  std::unique_ptr<ExternalSort> by_key_;  // Payload: KeyRecord of the number of the key; null if not needed.
+  std::unique_ptr<ExternalSort> by_number_;  // Key: number of the key. Payload: node.
+  std::optional<ExternalSort::Reader> nodes_;
+  int64_t added_ = 0, returned_ = 0;
+  bool has_node_ = false;
+};
+
+}  // namespace plimsoll

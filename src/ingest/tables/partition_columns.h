@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/tables/table_files.h"
+#include "io/arrow_stream.h"
+
+namespace plimsoll {
+
+/// Columns whose values are in the names of folders, as in `year=2024/month=1/part.parquet`: whole numbers if
+/// all values are such, else texts. `__HIVE_DEFAULT_PARTITION__` is a missing value.
+class PartitionColumns {
+ public:
+  /// Errors: InputError for files that lie in folders of different names.
+  explicit PartitionColumns(const TableFiles& table);
+
+  /// Appends the columns to the schema of a table, and to a batch of rows of one of the files. This must
+  /// outlive both.
+  void append_to(ArrowSchema& schema) const;
+  void append_to(ArrowArray& batch, size_t file) const;
+
+ private:
+  struct Column {
+    std::string name;
+    std::vector<std::optional<std::string>> texts;  // [files]
+    bool is_number = true;
+  };
+
+  std::vector<Column> columns_;
+};
+
+}  // namespace plimsoll

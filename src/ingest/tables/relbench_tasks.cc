@@ -1,0 +1,71 @@
+#include "ingest/tables/relbench_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/yaml.h"
+#include "ingest/tables/file_stream.h"
+#include "ingest/tables/relbench_yaml.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+std::string required(const YAML::Node& node, const char* key, const std::string& where) {
+  std::string text = yaml_text(node, key, where);
+  if (text.empty()) throw InputError(fmt::format("{}: has no {}; mend the manifest", where, key));
+  return text;
+}
+
+// Returns the name of a table that has a key, as seeds are keys.
+std::string keyed_table(const YAML::Node& node, const char* key, const std::string& where,
+                        const TablesOptions& options) {
+  const std::string name = required(node, key, where);
+  const auto table = std::ranges::find(options.tables, name, &TableSpec::name);
+  if (table == options.tables.end())
+    throw InputError(fmt::format("{}: {} is '{}', which is no table", where, key, name));
+  if (table->key.size() != 1)
+    throw InputError(fmt::format("{}: {} is '{}', a table without a key of one column", where, key, name));
+  return name;
+}
+
+TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
+  const fs::path path = folder / "manifest.yaml";
+  const YAML::Node node = load_yaml_map(path);
+  const std::string where = path.string();
+  TaskSpec task{.name = folder.filename().string(),
+                .kind = required(node, "kind", where),
+                .type = required(node, "task_type", where)};
+  const bool is_pairs = node["dst_entity_table"].IsDefined();
+  task.entity = keyed_table(node, is_pairs ? "src_entity_table" : "entity_table", where, options);
+  task.entity_column = required(node, is_pairs ? "src_entity_col" : "entity_col", where);
+  task.target = yaml_text(node, is_pairs ? "dst_entity_col" : "target_col", where);
+  if (is_pairs) task.destination = keyed_table(node, "dst_entity_table", where, options);
+  task.time = yaml_text(node, "time_col", where);
+  for (const auto& word : node)
+    if (const auto key = word.first.Scalar(); key != "sql") task.words[key] = yaml_json(word.second);
+  for (const char* split : {"train", "val", "test"}) {
+    const fs::path file = folder / (std::string(split) + ".parquet");
+    if (!fs::is_regular_file(file)) continue;
+    task.splits.push_back({.name = split, .open = [file](ArrowArrayStream& stream) {
+                             stream = stream_files({.root = file.parent_path(), .files = {file}});
+                           }});
+    options.files.push_back(file);
+  }
+  return task;
+}
+
+}  // namespace
+
+void add_relbench_tasks(const fs::path& folder, TablesOptions& options) {
+  std::vector<fs::path> tasks;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "tasks", none))
+    if (fs::is_regular_file(entry.path() / "manifest.yaml")) tasks.push_back(entry.path());
+  std::ranges::sort(tasks);
+  for (const fs::path& task : tasks) options.tasks.push_back(read_task(task, options));
+}
+
+}  // namespace plimsoll

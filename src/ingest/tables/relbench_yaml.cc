@@ -1,0 +1,50 @@
+#include "ingest/tables/relbench_yaml.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/error.h"
+#include "io/file.h"
+
+namespace plimsoll {
+
+YAML::Node load_yaml_map(const std::filesystem::path& path) {
+  try {
+    YAML::Node node = YAML::Load(read_text(path));
+    if (node.IsNull()) return YAML::Node(YAML::NodeType::Map);
+    if (!node.IsMap()) throw InputError(path.string() + ": is no map; fetch the data set again");
+    return node;
+  } catch (const YAML::Exception& error) {
+    throw InputError(fmt::format("{}:{}:{}: {}; mend the manifest", path.string(), error.mark.line + 1,
+                                 error.mark.column + 1, error.msg));
+  }
+}
+
+std::string yaml_text(const YAML::Node& node, const char* key, const std::string& where) {
+  const YAML::Node found = node[key];
+  if (!found || found.IsNull()) return "";
+  if (!found.IsScalar())
+    throw InputError(fmt::format("{}: {} is no text; expected the name of a column", where, key));
+  return found.Scalar();
+}
+
+Json yaml_json(const YAML::Node& node) {
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const YAML::Node& item : node) list.push_back(yaml_json(item));
+    return list;
+  }
+  if (node.IsMap()) {
+    Json map = Json::object();
+    for (const auto& item : node) map[item.first.Scalar()] = yaml_json(item.second);
+    return map;
+  }
+  if (!node.IsScalar()) return {};
+  const std::string& text = node.Scalar();
+  int64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size() ? Json(number) : Json(text);
+}
+
+}  // namespace plimsoll

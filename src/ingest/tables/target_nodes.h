@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "ingest/tables/key_lookup.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// The lists of nodes that are the targets of a recommendation: first all lists of keys are added, then their
+/// nodes are written. Keys without a node are dropped and counted. Not thread-safe. Errors: Failure (disk),
+/// BudgetExceeded, InputError.
+class TargetNodes {
+ public:
+  /// `where` names the column in messages.
+  TargetNodes(const TableScratch& scratch, const std::string& name, const NodeTypeState& destination,
+              std::string where);
+
+  void add(const ArrowType& type, const Values& lists);
+  void seal() { nodes_.seal(); }
+  void open(DataSetWriter& set, const std::string& values, const std::string& ptr);
+  /// Finds the nodes of the next lists and clears `kept` at those without any.
+  void find(const Values& lists, Vector<uint8_t, Tag::ingest>& kept);
+  /// Writes the lists found at which `kept` is 1.
+  void write(std::span<const uint8_t> kept);
+  int64_t dangling() const { return dangling_; }
+
+ private:
+  std::string where_;
+  KeyLookup nodes_;
+  NpyWriter* values_ = nullptr;
+  NpyWriter* ptr_ = nullptr;
+  Vector<uint32_t, Tag::ingest> found_;
+  Vector<int64_t, Tag::ingest> ends_;  // End of each list in found_.
+  int64_t written_ = 0, dangling_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "io/ring.h"
+#include "io/scratch_file.h"
+#include "memory/mapped_bytes.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Lists of the rows of batches in a scratch file. The rows of a list are grouped by ranges of the file of
+/// rows, and each is the number of a row within its range. The lists of all batches are read together, for
+/// as many ranges as fit into memory, and all these reads are under way at the same time. Not thread-safe.
+class BatchLists {
+ public:
+  static constexpr int64_t kMaxRangeRows = 65'536;
+  /// Returns the bytes of a list of this many rows in the scratch file.
+  static int64_t list_bytes(int64_t rows);
+  /// Returns the memory (Tag::cache) for these arguments of the constructor.
+  static int64_t memory_bytes(int64_t buffer_bytes, int64_t max_batches);
+
+  /// `buffer_bytes` is a multiple of ScratchFile::kAlignment, and more than the bytes of the longest list.
+  /// `file` must outlive this object. Errors: BudgetExceeded.
+  BatchLists(ScratchFile& file, int64_t buffer_bytes, int64_t max_batches);
+
+  /// Removes all lists.
+  void clear();
+  /// Returns memory for the next list, before add() is called for it.
+  std::span<uint16_t> buffer();
+  /// Writes the first `rows` rows of buffer() to the file, at offset `at`. Errors: those of ScratchFile.
+  void add(int64_t at, int64_t rows);
+  /// Prepares the rows of a range, for all lists. Ranges come in their order. `counts` [lists, ranges] has
+  /// the number of rows of each list in each range. Errors: those of ScratchFile.
+  void fetch(int64_t range, std::span<const uint32_t> counts);
+  /// Returns the next `count` rows of a list, valid until the next call. Errors: those of ScratchFile.
+  std::span<const uint16_t> take(int64_t list, int64_t count);
+  int64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  struct List {
+    int64_t next = 0;          // File offset of the first row that is not fetched.
+    int64_t rows = 0;          // Rows that are fetched next.
+    const std::byte* at = {};  // The next fetched row.
+  };
+  void read(int64_t index, std::byte* to);
+  void read_all();
+  bool read_with_ring();
+
+  ScratchFile& file_;
+  MappedBytes buffer_;
+  Vector<List, Tag::cache> lists_;
+  Vector<std::byte*, Tag::cache> to_;  // Where each list is read to.
+  int64_t end_ = 0;                    // Ranges before this one are fetched.
+  bool one_by_one_ = false;            // The range does not fit into memory: take() reads each list.
+  int64_t bytes_read_ = 0;
+  std::unique_ptr<Ring> ring_;  // Null if the kernel refuses one.
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/words.h"
+#include "memory/vector.h"
+#include "sample/neighbour/neighbour_choice.h"
+#include "sample/neighbour/node_id_map.h"
+#include "sample/typed/known_edges.h"
+#include "sample/typed/typed_sample.h"
+#include "sample/typed/typed_topology.h"
+
+namespace plimsoll {
+
+/// Choice among the edges that are known at the time of a seed.
+enum class TemporalStrategy : uint8_t {
+  uniform,  ///< All known edges are equally likely.
+  last      ///< The latest ones.
+};
+template <>
+inline constexpr auto kWords<TemporalStrategy> = std::to_array<std::string_view>({"uniform", "last"});
+
+struct TypedOptions {
+  /// [edge types][hops] Neighbours per node; -1 means all.
+  std::vector<std::vector<int64_t>> fan_outs;
+  bool replace = false;   ///< An edge may be sampled again.
+  bool weighted = false;  ///< Sample by weights in the edge types that have some.
+  bool disjoint = false;  ///< Each seed has its own subgraph, as always with times.
+  TemporalStrategy strategy = TemporalStrategy::uniform;
+  bool before = false;  ///< Edges at the time of the seed are not known yet.
+  /// Edges that are older than the seed by more than this are not sampled.
+  std::optional<int64_t> window = {};
+};
+
+/// Seeds of one type.
+struct TypedSeeds {
+  size_t type = 0;
+  std::span<const int64_t> nodes;
+  std::span<const int64_t> times = {};  ///< [nodes], or empty: all edges are known to these seeds.
+};
+
+/// Samples neighbours in a graph with types, hop by hop: for each edge type, up to a fan-out of the
+/// neighbours of each node that the hop before it reached first. Nodes, edges and their order are those of
+/// pyg-lib's hetero_neighbor_sample with csc = true.
+///
+/// A seed with a time sees only edges known at that time (KnownEdges), and has a subgraph of its own.
+///
+/// The draws for a node are a function of (seed, epoch, type, node and time of the seed node, edge type,
+/// node), where *seed node* is that of NeighbourSampler. A node is expanded in one hop only, which therefore
+/// is not part of the key. Threads, batches and the order of seeds have no influence in disjoint subgraphs.
+/// In a graph of one node type, one edge type and without times the sample is that of NeighbourSampler.
+///
+/// A seed that occurs twice is two nodes, each with edges of its own, which are the same; where seeds share
+/// their nodes, edges from this node lead from the first one.
+///
+/// One sampler a thread: it keeps scratch memory. The topology has to outlive it.
+class TypedSampler {
+ public:
+  /// Errors: UsageError for fan-outs that are not one list of the same length for each edge type, or below
+  /// -1; a window below 0.
+  TypedSampler(const TypedTopology& topology, TypedOptions options, uint64_t seed);
+
+  /// Replaces `out` by the sample of these seeds, of which each type may occur once. They are numbered in
+  /// this order. Errors: UsageError for a node or type that does not exist; InputError for a damaged graph;
+  /// BudgetExceeded.
+  void sample(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
+
+ private:
+  void begin(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
+  void add_seeds(const TypedSeeds& seeds, uint32_t epoch, TypedSample& out);
+  void expand(size_t edge_type, size_t hop, TypedSample& out);
+  void restrict_lists(size_t edge_type, const TypedSample::Nodes& targets);
+  void choose(size_t edge_type, int64_t fan_out, TypedSample& out);
+  int64_t choose_from(size_t edge_type, EdgeRange list, int64_t fan_out, size_t tree, int64_t node,
+                      int64_t* to);
+  void number(size_t edge_type, size_t first_edge, TypedSample& out);
+
+  // The nodes of a type that a hop expands.
+  struct Expanded {
+    size_t first = 0;
+    size_t end = 0;
+  };
+
+  const TypedTopology& topology_;
+  TypedOptions options_;
+  uint64_t seed_;
+  bool is_timed_ = false;  // Seeds have times.
+  KnownEdges known_;
+  NeighbourChoice choice_;
+  std::vector<NodeIdMap> tables_;         // For each node type.
+  std::vector<Expanded> expanded_;        // For each node type.
+  Vector<uint64_t, Tag::blocks> keys_;    // Key of each seed.
+  Vector<TimeSpan, Tag::blocks> spans_;   // Times that each seed knows.
+  Vector<EdgeRange, Tag::blocks> lists_;  // Lists of the nodes that a hop expands.
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "run/task.h"
+
+namespace plimsoll {
+
+// Several labels of each node of one giant graph.
+const Task& node_multilabel_classification_task();
+
+}  // namespace plimsoll

@@ -1,0 +1,86 @@
+#include "engine/plan/blocks_ahead.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kCache = 100;  // Bytes of the largest cache.
+
+// 1,000 graphs, of which nothing is read if they are all in the cache.
+class CachedSource : public BlockSource {
+ public:
+  /// `bytes` are read in an epoch without a cache.
+  explicit CachedSource(double bytes, int64_t cache = kCache) : bytes_(bytes), cache_(cache) {}
+  int64_t graphs() const override { return 1000; }
+  int64_t node_features() const override { return 1; }
+  int64_t edge_features() const override { return 0; }
+  const GraphSetTables& tables() const override { return tables_; }
+  void read(std::span<const int64_t>, GraphBlock&) const override {}
+  int64_t max_cache_bytes() const override { return cache_; }
+  std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override {
+    if (cache_ == 0) return std::nullopt;
+    const double missing = 1 - static_cast<double>(cache_bytes) / static_cast<double>(cache_);
+    return ReadingCost{.read = bytes_ * missing, .training = graphs()};
+  }
+
+ private:
+  double bytes_;
+  int64_t cache_;
+  GraphSetTables tables_;
+};
+
+// A block takes 40 bytes, and one that is read ahead 20.
+int64_t cache_bytes(const BlocksAhead& ahead) {
+  return std::min(120 - 40 * ahead.blocks - 20 * ahead.prefetch, kCache);
+}
+
+BlocksAhead choose(const BlockSource& source, double seconds_per_graph) {
+  const BlocksAhead chosen = choose_blocks(source, {2, 2}, seconds_per_graph, cache_bytes);
+  EXPECT_GE(cache_bytes(chosen), 0);
+  return chosen;
+}
+
+TEST(BlocksAhead, WithoutACacheThereAreAsManyAsFit) {
+  const BlocksAhead chosen = choose(CachedSource(1e12, 0), 1e-3);
+  EXPECT_EQ(chosen.blocks, 2);
+  EXPECT_EQ(chosen.prefetch, 2);
+}
+
+TEST(BlocksAhead, WithAFullCacheThereAreAsManyAsFit) {
+  const BlocksAhead chosen =
+      choose_blocks(CachedSource(1e12), {2, 2}, 1e-3, [](const BlocksAhead&) { return kCache; });
+  EXPECT_EQ(chosen.blocks, 2);
+  EXPECT_EQ(chosen.prefetch, 2);
+}
+
+// Reading takes 1 s without a cache, computing 20 s in one block after the other.
+TEST(BlocksAhead, WhereProcessorsBindTheyAreNotFewer) {
+  EXPECT_EQ(choose(CachedSource(1e9), 20e-3).blocks, 2);
+}
+
+// Reading takes 200 s without a cache, computing 20 s in one block after the other.
+TEST(BlocksAhead, WhereTheDiskBindsTheyLeaveTheirMemoryToRows) {
+  const BlocksAhead chosen = choose(CachedSource(200e9), 20e-3);
+  EXPECT_EQ(chosen.blocks, 1);
+  EXPECT_EQ(chosen.prefetch, 0);
+}
+
+TEST(BlocksAhead, ABlockIsReadAheadIfThatIsFaster) {
+  // One block ahead: 20 s of computing, next to 6 s of reading. None: 20 s and 2 s.
+  const BlocksAhead chosen = choose_blocks(CachedSource(10e9), {1, 1}, 20e-3,
+                                           [](const BlocksAhead& ahead) { return 80 - 40 * ahead.prefetch; });
+  EXPECT_EQ(chosen.prefetch, 1);
+}
+
+TEST(BlocksAhead, WithoutATimeOnlyTheBlocksAheadAreFewer) {
+  const BlocksAhead chosen = choose(CachedSource(100e9), 0);
+  EXPECT_EQ(chosen.blocks, 2);
+  EXPECT_EQ(chosen.prefetch, 0);
+}
+
+}  // namespace
+}  // namespace plimsoll
