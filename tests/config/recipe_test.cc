@@ -248,7 +248,7 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
 TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
     EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
-  // A key of a section is never taken for another system's key of the same name.
+  // A key of a section is never treated as another system's key of the same name.
   const std::string error = refusal("paths: {mode: coded}");
   EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
   EXPECT_THAT(error, testing::Not(HasSubstr("instead")));

@@ -62,7 +62,7 @@ class BatchListsTest : public testing::Test {
   int64_t bytes_ = 0;  // Bytes of all lists in the file.
 };
 
-// Reading each range of each list by itself would read a page for it: 4,000 pages.
+// Reading each range of each list separately would read one page each: 4,000 pages.
 TEST_F(BatchListsTest, SeveralRangesAreReadAtOnce) {
   BatchLists lists(*file_, 512 << 10, kLists);
   write(lists, 200);

@@ -63,7 +63,8 @@ TEST(HgtSampler, LargeCountsTakeTheNeighbourhoodWithAllItsEdges) {
   }
 }
 
-// Node 0 has the edges 1, 2, 2 and 3, and node 4 the edge 3, so the sums of 1, 2 and 3 are 1/4, 1/2 and 5/4.
+// Node 0 has edges from 1, 2, 2 and 3, and node 4 has one from 3, so the sums of 1, 2 and 3 are 1/4, 1/2 and
+// 5/4.
 TEST(HgtSampler, DrawsInProportionToTheSquaresOfSums) {
   const std::vector<int64_t> indptr = {0, 4, 4, 4, 4, 5};
   const std::vector<uint32_t> indices = {1, 2, 2, 3, 3};

@@ -25,8 +25,8 @@ struct RandomTypedGraph {
   std::vector<int64_t> order_time;
   Lists by_source;  ///< Orders to users, with the times of orders.
   Lists by_target;  ///< Users to orders, with the times of orders.
-  Lists own;        ///< Orders to orders, with times of their own: sources may be later than the edge.
-  Lists untimed;    ///< Users to users.
+  Lists own;      ///< Orders to orders, whose edges have separate times: sources may be later than the edge.
+  Lists untimed;  ///< Users to users.
 
   RandomTypedGraph(int64_t user_count, int64_t order_count, int64_t degree, uint32_t seed)
       : users(user_count), orders(order_count) {

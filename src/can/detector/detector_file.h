@@ -12,7 +12,7 @@ namespace plimsoll {
 /// The name of the file in the folder of a run to which the run's detector is copied.
 inline constexpr const char* kDetectorFile = "detector.safetensors";
 
-/// A score above which a window is called an attack, and the share of benign windows it was chosen for.
+/// A score above which a window is called an attack, and the share of benign windows for which it was chosen.
 struct AlarmThreshold {
   double target_rate = 0;
   float level = 0;

@@ -10,8 +10,8 @@ namespace plimsoll {
 struct DetectorEvaluationOptions final : TaskOptions {
   std::filesystem::path compare = {};    ///< File with published results to compare with; empty: none.
   std::filesystem::path scores = {};     ///< File for the score of every window; empty: none.
-  std::filesystem::path attention = {};  ///< Folder for attention by edge, for a GAT; empty: none.
-  /// Number of windows of each recording to calibrate on; negative: as in the recipe.
+  std::filesystem::path attention = {};  ///< Folder for a GAT's attention by edge; empty: none.
+  /// Maximum number of windows of each recording to calibrate on; negative: as in the recipe.
   int64_t calibrate = -1;
   bool ablation = false;
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The sections of a recipe that detectors have: windows of frames, their models, and distillation.
+/// The sections of a recipe for detectors: windows of frames, models, and distillation.
 struct CanSections {
   WindowSection windows;           ///< Keys of `data`.
   CalibrationSection calibration;  ///< A key of `data`.
@@ -20,8 +20,8 @@ struct CanSections {
   DistillationSection distillation;
 };
 
-/// Adds these sections, the tasks of detectors and the names of KD-GAT to recipes. A program calls it once at
-/// its start, before it reads a recipe.
+/// Adds these sections, the detector tasks and KD-GAT's names to the schema of recipes. A program calls it
+/// once at its start, before it reads a recipe.
 void register_can_recipe();
 
 /// Returns the sections of a recipe. Errors: Failure without register_can_recipe().

@@ -9,15 +9,15 @@
 
 namespace plimsoll {
 
-/// Teachers of gat and vgae in task distillation.
+/// The teachers of gat and vgae in the task distillation.
 struct TeacherSection {
   GatOptions gat;
   VgaeOptions vgae;
   TeacherSection();
 };
 
-/// Where a student's stage gets the outputs of its teacher from: a column that was computed before, the
-/// teacher in each block, or the teacher for a batch at a time.
+/// Where a student's stage gets its teacher's outputs: from a column computed before, from the teacher in
+/// each block, or from the teacher for one batch at a time.
 enum class TeacherOutputMode : uint8_t { cached, live, offload };
 template <>
 inline constexpr auto kWords<TeacherOutputMode> = std::to_array<std::string_view>({"cached", "live",

@@ -21,7 +21,7 @@ constexpr auto kKdGatNames = std::to_array<ForeignName>({
     {"offload_teacher_to_cpu", "",
      "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
      "while it is asked"},
-    // What trains.
+    // Tasks and models to train.
     {"mode", "autoencoder", "task: autoencoder"},
     {"mode", "curriculum",
      "task: distillation with curriculum.schedule: kdgat; --stage teacher runs it alone"},
@@ -83,14 +83,14 @@ constexpr auto kKdGatNames = std::to_array<ForeignName>({
     {"difficulty_percentile", "", kCurriculum},
     {"use_vgae_mining", "", kCurriculum},
     {"difficulty_cache_update", "", kCurriculum},
-    // Seeing.
+    // Inspection.
     {"log_teacher_student_comparison", "",
      "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
     {"return_attention_weights", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
     {"run_explainer", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
     {"explainer_samples", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
     {"explainer_epochs", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
-    // Data and places.
+    // Data and paths.
     {"dataset", "", "--data DIR, made by plimsoll ingest can"},
     {"modality", "", "--data DIR, made by plimsoll ingest can"},
     {"window_size", "", "data.window"},

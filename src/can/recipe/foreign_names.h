@@ -2,7 +2,7 @@
 
 namespace plimsoll {
 
-/// Makes names of KD-GAT known that are about windows and detectors (config/foreign_names.h).
+/// Registers KD-GAT's names of settings for windows and detectors (config/foreign_names.h).
 void register_kdgat_names();
 
 }  // namespace plimsoll

@@ -8,7 +8,7 @@ namespace plimsoll {
 
 enum class WindowUnit : uint8_t { frames, nanoseconds };
 
-/// A window or stride as it is written: "100" frames, or a time such as "250us", "50ms" or "1.5s".
+/// The length of a window or stride: "100" frames, or a time such as "250us", "50ms" or "1.5s".
 struct WindowLength {
   int64_t value;
   WindowUnit unit;
@@ -26,8 +26,8 @@ struct WindowLength {
   friend bool operator==(const WindowLength&, const WindowLength&) = default;
 };
 
-/// Returns the number of later windows that overlap a window if one begins every `stride`. The first window
-/// after these is disjoint from it. Both lengths are in the same unit, and above 0.
+/// Returns how many later windows overlap a window if a window starts every `stride`; the window after these
+/// is disjoint from it. Both lengths are in the same unit, and above 0.
 constexpr int64_t overlapping_windows(int64_t window, int64_t stride) {
   return (window - 1) / stride;
 }

@@ -29,9 +29,9 @@ void visit_keys(Section& windows, Visit&& visit) {
   visit("stride", windows.stride, kCount);
 }
 
-/// A key of the section `data`, apart because it is printed after others of that section.
+/// A key of the section `data`. It is separate because it is printed after other keys of that section.
 struct CalibrationSection {
-  int64_t calibration = 0;  ///< Windows of each recording; 0 for none.
+  int64_t calibration = 0;  ///< Maximum calibration windows per recording; 0: none.
 };
 
 template <EitherOf<CalibrationSection> Section, typename Visit>
@@ -39,12 +39,12 @@ void visit_keys(Section& calibration, Visit&& visit) {
   visit("calibration", calibration.calibration, Range{0, 1e9});
 }
 
-/// Reads a length; `frames` is the range of one in frames.
+/// Reads a length; `frames` is the valid range of a length in frames.
 void read_value(const std::string& key, WindowLength& value, const Range& frames, const Written& written);
 std::string value_text(const WindowLength& value);
 
-/// Sets the default stride of windows by time, which is the window. Errors: UsageError for lengths that do
-/// not go together.
+/// Sets the default stride of windows by time, which is the window. Errors: UsageError for lengths that
+/// cannot be combined.
 void settle_windows(WindowSection& windows, const WrittenValues& written);
 
 }  // namespace plimsoll

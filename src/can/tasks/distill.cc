@@ -73,7 +73,7 @@ class Pipeline {
   }
 
   bool has_curriculum() const { return can_sections(in_.recipe).curriculum.schedule != CurriculumKind::none; }
-  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students train.
+  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students are trained.
   bool is_cached() const {
     return can_sections(in_.recipe).distillation.teacher_outputs == TeacherOutputMode::cached;
   }

@@ -289,7 +289,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - inputs.files.data())];
   AttendedWindows attended(gat->file, inputs.data.windows());
   if (!detector_options(options).attention.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
+    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
     unsaved.attempt([&] {
       write_attention(detector_options(options).attention, attended, inputs.lists, scores,
                       inputs.data.identity(), options.progress);
@@ -326,7 +326,7 @@ EvaluationResult evaluate_detector(const RunEvaluation& options) {
   const EvaluatedData evaluated{&source.tables(), truth, &times};
   const Evaluation evaluation = evaluate(evaluated, lists, detectors);
   if (!detector_options(options).scores.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
+    options.progress(0, 1);  // Checks for a stop before there is output that would have to be removed.
     unsaved.attempt([&] { write_scores(detector_options(options).scores, evaluated, lists, detectors); });
   }
   const Published* const compared = published ? &*published : nullptr;

@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// A level above which a score counts as an attack, and the rate of benign validation windows above it.
+/// A level above which a score counts as an attack, and the share of benign validation windows above it.
 struct Threshold {
-  double target_rate = 0;  ///< Rate for which the level was chosen; 0 if it was not chosen by a rate, as for
+  double target_rate = 0;  ///< Rate for which the level was chosen; 0 if it was not chosen for a rate, as for
                            ///< a rule without scores.
   double realised_rate = 0;
   float level = 0;

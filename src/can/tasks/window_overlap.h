@@ -6,9 +6,10 @@
 
 namespace plimsoll {
 
-/// Returns the overlap of windows that begin every `stride`. Both lengths are in the same unit, and above 0.
+/// Returns the overlap of windows that start every `stride`. Both lengths are in the same unit, and above 0.
 Overlap overlap_of_windows(int64_t window, int64_t stride);
-/// Returns that of a graph_set made by `plimsoll windows`, from the options in its manifest; none for others.
+/// Returns the overlap of a graph_set made by `plimsoll windows`, from the options in its manifest; none for
+/// other sets.
 Overlap overlap_of_windows(const DataSetView& set);
 
 }  // namespace plimsoll

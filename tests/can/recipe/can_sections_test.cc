@@ -40,9 +40,9 @@ std::string hash_of(const std::string& text) {
   return hasher.hex64();
 }
 
-// The texts of the first version, whose runs must be able to continue: a change of either hash refuses all of
-// them. A new key changes neither, because with_earlier_rules() gives it the value that versions without it
-// had.
+// The texts of the first version, whose runs must be able to continue: if either hash changed, all of them
+// would be refused. A new key changes neither, because with_earlier_rules() gives it the value that versions
+// without it had.
 TEST(CanIdentity, IsThatOfTheFirstVersion) {
   EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules({}))), "aa96c6f0bedf707c");
   const Recipe other = parse(
@@ -53,7 +53,7 @@ TEST(CanIdentity, IsThatOfTheFirstVersion) {
   EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules(other))), "71a6277c3842f842");
 }
 
-// Returns a text for a value that differs from the one that the key has.
+// Returns the text of a value that differs from the key's value.
 std::string another_value(const RecipeKey& key) {
   std::vector<std::string> candidates = {"3", "4", "0.25", "[7, 5, 3]", "auto"};
   if (!key.words.empty()) candidates.assign(key.words.begin(), key.words.end());
@@ -158,7 +158,7 @@ TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
   EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
 
-// A window overlaps all of these, and is disjoint from the first one after them.
+// A window overlaps this number of following windows and is disjoint from the next one.
 TEST(WindowLength, OverlappingWindowsAreThoseThatShareAPart) {
   for (int64_t window = 1; window < 40; ++window)
     for (int64_t stride = 1; stride < 60; ++stride) {

@@ -21,7 +21,7 @@ TEST(Threshold, AllowsAtMostTheShareOfBenignScoresAboveIt) {
       const auto above =
           std::count_if(scores.begin(), scores.end(), [&](float score) { return score > level; });
       EXPECT_LE(above, static_cast<int64_t>(rate * n));
-      // No lower level works: any lower score as level would let too many through.
+      // No lower level works: with any lower score as the level, too many would be above it.
       const auto at_or_above =
           std::count_if(scores.begin(), scores.end(), [&](float score) { return score >= level; });
       EXPECT_GT(at_or_above, static_cast<int64_t>(rate * n));

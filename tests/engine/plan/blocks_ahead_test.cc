@@ -10,10 +10,10 @@ namespace {
 
 constexpr int64_t kCache = 100;  // Bytes of the largest cache.
 
-// 1,000 graphs, of which nothing is read if they are all in the cache.
+// 1,000 graphs. Nothing is read if all of them are in the cache.
 class CachedSource : public BlockSource {
  public:
-  /// `bytes` are read in an epoch without a cache.
+  /// An epoch without a cache reads `bytes` bytes.
   explicit CachedSource(double bytes, int64_t cache = kCache) : bytes_(bytes), cache_(cache) {}
   int64_t graphs() const override { return 1000; }
   int64_t node_features() const override { return 1; }
@@ -33,7 +33,7 @@ class CachedSource : public BlockSource {
   GraphSetTables tables_;
 };
 
-// A block takes 40 bytes, and one that is read ahead 20.
+// A block needs 40 bytes, and a block that is read ahead needs 20.
 int64_t cache_bytes(const BlocksAhead& ahead) {
   return std::min(120 - 40 * ahead.blocks - 20 * ahead.prefetch, kCache);
 }
@@ -57,12 +57,12 @@ TEST(BlocksAhead, WithAFullCacheThereAreAsManyAsFit) {
   EXPECT_EQ(chosen.prefetch, 2);
 }
 
-// Reading takes 1 s without a cache, computing 20 s in one block after the other.
+// Without a cache, reading takes 1 s; computing one block after the other takes 20 s.
 TEST(BlocksAhead, WhereProcessorsBindTheyAreNotFewer) {
   EXPECT_EQ(choose(CachedSource(1e9), 20e-3).blocks, 2);
 }
 
-// Reading takes 200 s without a cache, computing 20 s in one block after the other.
+// Without a cache, reading takes 200 s; computing one block after the other takes 20 s.
 TEST(BlocksAhead, WhereTheDiskBindsTheyLeaveTheirMemoryToRows) {
   const BlocksAhead chosen = choose(CachedSource(200e9), 20e-3);
   EXPECT_EQ(chosen.blocks, 1);
@@ -70,7 +70,8 @@ TEST(BlocksAhead, WhereTheDiskBindsTheyLeaveTheirMemoryToRows) {
 }
 
 TEST(BlocksAhead, ABlockIsReadAheadIfThatIsFaster) {
-  // One block ahead: 20 s of computing, next to 6 s of reading. None: 20 s and 2 s.
+  // With one block ahead, 20 s of computing overlap 6 s of reading. Without, 2 s of reading are added to 20
+  // s.
   const BlocksAhead chosen = choose_blocks(CachedSource(10e9), {1, 1}, 20e-3,
                                            [](const BlocksAhead& ahead) { return 80 - 40 * ahead.prefetch; });
   EXPECT_EQ(chosen.prefetch, 1);

@@ -10,14 +10,14 @@ namespace {
 
 const float kUnknown = std::nanf("");
 
-// The figures are those of scikit-learn 1.9: f1_score over all known labels, and the mean of roc_auc_score.
+// Expected values: scikit-learn 1.9, f1_score over all known labels, and the mean of roc_auc_score.
 TEST(LabelMetrics, CountsKnownLabelsAlone) {
   const std::array<float, 8> logits = {2, -1, -1, 3, 0.5, -2, -3, 1};
   const std::array<float, 8> labels = {1, 0, 1, kUnknown, 0, 1, 0, kUnknown};
   const LabelFigures figures = label_figures(logits, labels, 2);
   EXPECT_EQ(figures.items, 4);
   EXPECT_DOUBLE_EQ(*figures.micro_f1, 2.0 * 1 / (2 * 1 + 1 + 2));
-  // 3 of 4 pairs of the first label are in order, and no pair of the second.
+  // 3 of 4 pairs of the first label are in order, and none of the second.
   EXPECT_DOUBLE_EQ(*figures.macro_auc, (0.75 + 0) / 2);
 }
 
