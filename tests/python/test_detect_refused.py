@@ -36,7 +36,7 @@ def test_a_bit_that_turns_in_a_detector_is_noticed(detector, detect, captures_ma
 def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect, captures_made, tmp_path):
     model = detector("behaviour") / "detector.safetensors"
     _, _, error = detect(model, "-", input=b"no frames\n" * 1000, code=3)
-    assert "of no known capture format" in error and "`plimsoll ingest can --format table --columns`" in error
+    assert "not in a known capture format" in error and "`plimsoll ingest can --format table --columns`" in error
     _, _, error = detect(model, tmp_path / "absent.csv", code=3)
     assert "absent.csv" in error
     content = model.read_bytes()

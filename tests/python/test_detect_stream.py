@@ -113,7 +113,7 @@ def test_a_stream_that_is_joined_loses_what_came_before_its_first_line(detector,
     found, summary, _ = detect(model, "-", "--all", input=b"00,0102,0\n" + b"".join(lines))
     assert found == expected and summary["malformed_lines"] == 1
     _, _, error = detect(model, "-", "--strict", input=b"00,0102,0\n" + b"".join(lines), code=3)
-    assert "of no known capture format" in error
+    assert "not in a known capture format" in error
     # The end of a line that is too long is not a frame.
     long = b"x" * 65_536 + lines[0]
     found, summary, _ = detect(model, "-", "--all", input=lines[0] + long + b"".join(lines[1:]))
@@ -132,7 +132,7 @@ def test_what_gives_no_window_to_judge_is_an_error(detector, detect, tmp_path, t
     (tmp_path / "capture").write_bytes(text)
     for source, given in (("-", text), (tmp_path / "capture", b"")):
         lines, summary, error = detect(model, source, "--all", input=given, code=3)
-        assert lines == [] and ("no window was evaluated" in error or "no known capture format" in error)
+        assert lines == [] and ("no window was evaluated" in error or "not in a known capture format" in error)
         assert summary is None or (summary["windows"] == 0 and summary["latency_ns"]["p99"] == 0)
 
 

@@ -123,7 +123,7 @@ std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::
   if (first_lines.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file + ": holds no frames; remove it or name the captures one by one");
   throw InputError(
-      fmt::format("{}: its first lines are of no known capture format ({}); name it with --format, or "
+      fmt::format("{}: its first lines are not in a known capture format ({}); name it with --format, or "
                   "describe its columns "
                   "to `plimsoll ingest can --format table --columns`",
                   file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));

@@ -148,7 +148,7 @@ class Trc : public CaptureFormat {
     return fields;
   }
 
-  // Flags by type: FD is CAN FD, FB has the bit rate switched, FE is from an error-passive sender, BI is
+  // Flags by type: FD is CAN FD, FB has the bit rate switched, FE has an error-passive sender, and BI has
   // both.
   static uint8_t flags_of(const Fields& fields) {
     const std::string_view type = fields.type;

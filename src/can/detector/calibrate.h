@@ -24,8 +24,8 @@ struct CalibrationResult {
   int64_t alarms() const { return std::llround(line.realised_rate * static_cast<double>(windows)); }
 };
 
-/// Errors: InputError for a detector of other features than behaviour, UsageError for one that identifies IDs
-/// by index.
+/// Errors: InputError for a detector with features other than behaviour, UsageError for one that identifies
+/// IDs by index.
 void require_calibratable(const DetectorFile& model);
 
 /// Adapts a detector to the vehicle of `benign`, a `frames` set. The profile is learned from the frames that

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kFrames = 64;          // Maximum frames read from the socket at once.
 using Control = std::array<char, 128>;  // The kernel's control data of a frame: time, dropped frames.
 constexpr int kKernelBytes =
-    4 << 20;  // Requested size of the kernel's buffer: some thousand frames, about a second of a busy bus.
+    4 << 20;  // Requested size of the kernel's buffer: a few thousand frames, about a second of a busy bus.
 
 // A raw CAN socket on one interface, or on all interfaces, of which it uses the requested ones. The
 // destructor closes it.

@@ -85,7 +85,7 @@ class ArrivalModel {
   /// Default margin in doublings. An added frame halves the span of two gaps, and at least one of the two
   /// gaps next to it is at most half as long as usual.
   static constexpr double kMargin = 0.6;
-  /// Minimum margin: that of an ID whose period is within kMinMargin / kRegular doublings of its minimum gap.
+  /// Minimum margin. An ID has it if its period is within kMinMargin / kRegular doublings of its minimum gap.
   static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
   /// Margin for an irregular ID, whose eight gaps vary in length: only a burst that is sixteen times as fast

@@ -39,7 +39,7 @@ class BehaviourProfile {
   static constexpr int64_t kLookBack = 2000;
   /// Maximum payload bytes (CAN FD). The features of single bytes use the first eight.
   static constexpr int64_t kMaxPayload = 64;
-  /// An ID with fewer gaps has no benign timing, and one with fewer frames no benign payload.
+  /// An ID with fewer gaps has no benign timing, and an ID with fewer frames has no benign payload.
   static constexpr int64_t kMinSamples = 8;
   /// Maximum number of IDs for which transitions are learned: their table grows with the square.
   static constexpr int32_t kMaxIds = 4096;

@@ -12,7 +12,7 @@ namespace plimsoll {
 /// Bins of time spans with 6 significant bits, at most 3 % wide. A distribution is learned in 4 KiB, however
 /// many spans there are.
 struct GapBins {
-  /// Minimum span in nanoseconds. Shorter spans, and those of a clock that runs back, count as this.
+  /// Minimum span in nanoseconds. Shorter and negative spans count as this.
   static constexpr int64_t kShortest = 1000;
   static constexpr int kBits = 5;  ///< Significant bits after the first one.
   static constexpr int kLowest = std::bit_width(static_cast<uint64_t>(kShortest)) - 1;

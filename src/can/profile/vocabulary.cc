@@ -16,7 +16,7 @@ void require_split(const FramesView& frames, const std::string& split) {
   std::set<std::string> known;
   for (const Recording& recording : frames.recordings()) known.insert(recording.split);
   if (!known.contains(split))
-    throw UsageError(fmt::format("no split '{}' to take the vocabulary from; {} has: {}", split,
+    throw UsageError(fmt::format("no split '{}' to learn the vocabulary from; {} has: {}", split,
                                  frames.set().folder().string(), fmt::join(known, ", ")));
 }
 

@@ -9,10 +9,10 @@ namespace plimsoll {
 /// Finds frames that an ID's sender did not send, by their times (can/profile/arrival_model.h). A frame that
 /// comes too soon is excluded from the times that later frames are compared with, so that one added frame is
 /// one event. The event is assigned to the frame that fits the ID's rhythm less: this one or the one before
-/// it. An added frame may be revealed only by the real one after it, in the next window; a window is
-/// therefore evaluated when kLookAhead more frames have arrived, or the recording has ended. All earlier
-/// frames decide which of two senders is the ID's own: frames of a recording are read once, from its first to
-/// its last. Not thread-safe.
+/// it. An added frame may be revealed only by the real frame after it, which may be in the next window; a
+/// window is therefore evaluated when kLookAhead more frames have arrived, or the recording has ended. All
+/// earlier frames decide which of two senders is the ID's own: frames of a recording are read once, from its
+/// first to its last. Not thread-safe.
 class ExtraFrames {
  public:
   static constexpr int64_t kLookAhead = 100;

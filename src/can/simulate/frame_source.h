@@ -45,7 +45,7 @@ class FrameSource {
 /// Replaces the contents of `batch` with the next frames of a source, at most `max`. There are fewer only at
 /// its end.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
-  static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
+  static_assert(std::endian::native == std::endian::little, "payloads are copied byte by byte");
   const auto limit = static_cast<size_t>(max);
   batch.time_ns.resize(limit);
   batch.can_id.resize(limit);

@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// An evaluation in two sentences: what the detector in use (find_deployed(); otherwise the first model)
-/// finds and how often it is wrong, split by split, and what the best simple rule achieves on the same
-/// windows.
+/// An evaluation in two sentences: what the deployed detector (find_deployed(), otherwise the first model)
+/// finds over all splits and how often it raises false alarms, and its F1 next to that of the best simple
+/// rule.
 struct EvaluationAnswer {
   std::string text;  ///< Empty if no split has both classes.
   /// The split where the model's F1 is lowest; points into the evaluation.

@@ -29,9 +29,9 @@ class TimingRule {
   static TimingRule learn(const FramesView& frames, const WindowSource& windows,
                           std::span<const int64_t> graphs);
 
-  /// For each window the maximum over its known IDs of log(minimum gap / gap) over their frames and of
-  /// log(count / maximum count in a benign window). Scores above 0 are outside of what was learned. Labels
-  /// are not read; a recording is read once, from its start.
+  /// Scores each window by the maximum of log(minimum gap / gap) over the frames of known IDs, and of
+  /// log(count / maximum count in a benign window) over known IDs. Scores above 0 are outside of what was
+  /// learned. Labels are not read; a recording is read once, from its start.
   Vector<float, Tag::columns> scores(const FramesView& frames, const WindowSource& windows) const;
 
   /// The rule as tensors of a model file: "timing.ids" and so on (docs/formats/safetensors.md).

@@ -98,7 +98,7 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
     return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
   if (vocabulary.empty())
     throw InputError(fmt::format(
-        "{}: has no training frames{} to take the ID vocabulary from; add {}recordings to the splits "
+        "{}: has no training frames{} to learn the ID vocabulary from; add {}recordings to the splits "
         "whose names begin with 'train', or name others to `plimsoll windows --vocabulary-from`",
         frames.set().folder().string(), behaviour ? " labelled 0" : "", behaviour ? "attack-free " : ""));
   Vocabulary ids(std::move(vocabulary));

@@ -19,8 +19,9 @@ struct WindowsSetOptions {
   Shard shard = {};  ///< The graphs to write.
   int threads = 1;
 
-  /// Parses the lengths of window and stride, such as "100" or "50ms"; an empty stride is 100 frames, or the
-  /// window if that is a time. Errors: UsageError (not understood, or one in frames and the other in time).
+  /// Parses the lengths of window and stride, such as "100" or "50ms"; an empty stride means 100 frames, or
+  /// the window's length if that is a time. Errors: UsageError (not understood, or one in frames and the
+  /// other in time).
   void set_lengths(const std::string& window, const std::string& stride);
 };
 
