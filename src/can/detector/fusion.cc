@@ -191,7 +191,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   return fusion;
 }
 
-// Without statistics the classifier raises alarms alone.
+// False without statistics, because the classifier then raises alarms alone.
 bool Fusion::is_by_id() const {
   const auto counts = [](double edge) { return !std::isnan(edge); };
   return std::isnan(support_) && std::ranges::any_of(std::span(edges_).first(kStatistics), counts);

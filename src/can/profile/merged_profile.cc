@@ -10,7 +10,8 @@
 #include "can/profile/distinct_keys.h"
 #include "can/profile/profile_sums.h"
 
-// Merges the profiles of several drives. Counts add up; a fitted value becomes a bound that no drive exceeds.
+// Merges the profiles of several drives. Counts are added; a fitted value becomes a bound that no drive
+// exceeds.
 
 namespace plimsoll {
 namespace {
@@ -81,7 +82,8 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
     Signal its;
     if (item != nullptr) {
       its = *item;
-      // The merged line may differ from the drive's own line by this much, wherever the own line was worst.
+      // The merged line may differ from the drive's own line by this much, wherever the drive's own line was
+      // worst.
       const double off = std::abs(all.slope - item->slope) * line_of(part, item).max_step +
                          std::abs(all.offset - item->offset);
       has_mean |= its.max_mean >= 0;

@@ -29,7 +29,7 @@ std::string name_of(MessageKey key, const std::vector<std::string>& channels) {
                      (key & kCanExtended) != 0 ? 8 : 3);
 }
 
-// Anything else at the output may be needed.
+// Anything but an attention data set at the output may still be needed, so it is not replaceable.
 bool is_replaceable(const std::filesystem::path& out) {
   if (!std::filesystem::exists(out)) return false;
   try {

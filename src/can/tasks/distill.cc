@@ -165,7 +165,7 @@ class Pipeline {
     return trains(stage) ? in_.folder / stage / "model.safetensors" : in_.teacher;
   }
 
-  // Takes the given teacher, which replaces a trained one.
+  // Loads the given teacher, which replaces one that would be trained.
   void take_teacher() {
     const Detector teacher = load_detector(in_.teacher);
     const auto require = [&](const char* property, bool same) {

@@ -127,7 +127,7 @@ struct DetectorEvaluation {
     }
     scorer.source = &source;
     scorer.shapes = shapes;
-    // The detectors' own scores, those of both rules and the fused ones, and the memory for fusing and
+    // Columns for the scores of the detectors, of both rules and of the fusion, and the memory for fusing and
     // evaluating.
     const bool calibrated = folds.has_value();
     const int64_t columns = 3 + (can_sections(recipe).windows.features == WindowFeatures::behaviour

@@ -46,7 +46,7 @@ void Transitions::group(size_t nodes) {
   find_reverses();
 }
 
-// Edges ascend by source, so the place up to which a target's own edges have been passed only moves on.
+// Edges ascend by source, so the position up to which a target's own edges have been passed only increases.
 void Transitions::find_reverses() {
   std::fill(next_.begin(), next_.end(), 0);
   for (const Edge& edge : edges_) ++next_[slot(edge.source)];
