@@ -260,7 +260,7 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     // The window's last frame is not a source, and its first frame is not a target.
     put(row, kSourceShare, share(edge.count, source.count - (source.last == rows)));
     put(row, kTargetShare, share(edge.count, target.count - (target.first == 0)));
-    // Which IDs follow or precede an adopted ID is not known.
+    // It is not known which IDs follow or precede an adopted ID.
     const auto is_adopted = [&](const Node& node) {
       return node.index == profile_->vocabulary().size() && profile_->is_known(node.index, node.key);
     };
