@@ -205,6 +205,9 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         name = ("", "", "")
         return filter_data(self.data, out.node[""], out.row[name], out.col[name], edges[name])
 
+    def _in_buffer(self, field: str) -> bool:
+        return field in ("n_id", "batch", "input_id") or (field in ("edge_index", "e_id") and isinstance(self.data, TypedGraph))
+
     def _closed(self) -> bool:
         return isinstance(self.data, TypedGraph) and self.data.closed
 
