@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data, HeteroData
 
-    from plimsoll.data.typed_columns import TypedColumns
+    from plimsoll.data.typed_columns import Columns, TypedColumns
 
 
 def require_pyg(what: str) -> None:
@@ -138,17 +138,27 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
             store.x = torch.from_numpy(nodes.x)
         if nodes.time is not None:
             store.time = torch.from_numpy(nodes.time.copy())
-        for column in (column for column in nodes.columns if column not in nodes.x_names):
-            if column in ("x", "time", "num_nodes"):
-                raise UsageError(f"node type {name!r} has a column {column!r}, which has another use in HeteroData; rename it")
-            values = nodes[column]
-            is_vector = nodes.meaning(column) == "vector"
-            store[column] = torch.from_numpy(values.copy() if is_vector else values.astype(np.int64))
-            if nodes.meaning(column) == "multi-category":
-                store[f"{column}_ptr"] = torch.from_numpy(nodes.ptr(column).copy())
+        _add_columns(store, nodes, nodes.x_names, ("x", "time", "num_nodes"))
     for edge_name in graph.edge_types:
         edges, edge_store = graph[edge_name], data[edge_name]
         edge_store.edge_index = torch.from_numpy(edges.edge_index)
         if (time := edges.time) is not None:
-            edge_store.time = torch.from_numpy(time)
+            edge_store.time = torch.from_numpy(time.copy())
+        if edges.edge_attr_names:
+            edge_store.edge_attr = torch.from_numpy(edges.edge_attr)
+        _add_columns(edge_store, edges, edges.edge_attr_names, ("edge_index", "edge_attr", "time"))
     return data
+
+
+def _add_columns(store: Any, rows: Columns, left_out: list[str], used: tuple[str, ...]) -> None:
+    """Adds the columns of a type as tensors of their names, but those `left_out`."""
+    import torch
+
+    for column in (column for column in rows.columns if column not in left_out):
+        if column in used:
+            raise UsageError(f"{rows!r} has a column {column!r}, which has another use in HeteroData; rename it")
+        values = rows[column]
+        is_real = values.dtype.kind == "f"
+        store[column] = torch.from_numpy(values.copy() if is_real else values.astype(np.int64))
+        if rows.meaning(column) == "multi-category":
+            store[f"{column}_ptr"] = torch.from_numpy(rows.ptr(column).copy())
