@@ -39,7 +39,7 @@ class EdgeTable {
   /// One direction: how the lists of a node type are written.
   struct Lists {
     std::string source, name, target;
-    int64_t nodes = 0;  // Of the target.
+    int64_t nodes = 0;  // Number of nodes of the target.
     bool is_forward = true;
   };
 

@@ -107,7 +107,7 @@ class TablesBuild {
   DataSetWriter set_;
   TableScratch scratch_;
   std::vector<NodeTypeState> states_;
-  std::vector<Json> entries_;  // Of each table: its node type, or the list of its edge types.
+  std::vector<Json> entries_;  // A node type, or the list of edge types, for each table.
   std::deque<Edges> edges_;
   Json tasks_ = Json::array();
   TablesResult result_;
