@@ -12,6 +12,9 @@ namespace plimsoll {
 /// and its files to `options`. Errors: UsageError (not understood), InputError (no such file).
 void add_table(const std::string& words, TablesOptions& options);
 
+/// Marks a table as an edge type. Errors: UsageError (no such table).
+void make_edge_table(const std::string& name, TablesOptions& options);
+
 /// Parses one --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
 void add_meaning(const std::string& words, TablesOptions& options);
 
