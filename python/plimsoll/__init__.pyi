@@ -11,6 +11,7 @@ from plimsoll._fit.result import Fit as Fit
 from plimsoll._merge import merge as merge
 from plimsoll._open import open as open
 from plimsoll._open import verify as verify
+from plimsoll.can.attention import Attention as Attention
 from plimsoll.can.detect import Detector as Detector
 from plimsoll.can.detect import Verdict as Verdict
 from plimsoll.can.exporting import export as export
@@ -20,7 +21,6 @@ from plimsoll.can.frames import FrameFlag as FrameFlag
 from plimsoll.can.frames import Frames as Frames
 from plimsoll.can.kdgat import import_kdgat as import_kdgat
 from plimsoll.can.windows import windows as windows
-from plimsoll.data.attention import Attention as Attention
 from plimsoll.data.data_set import DataSet as DataSet
 from plimsoll.data.from_points import from_points as from_points
 from plimsoll.data.from_pyg import from_pyg as from_pyg

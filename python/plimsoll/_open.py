@@ -6,8 +6,8 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import PathLike
+from plimsoll.can.attention import Attention
 from plimsoll.can.frames import Frames
-from plimsoll.data.attention import Attention
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.predictions import Predictions

@@ -56,6 +56,8 @@ void bind_table_making(nb::module_& module) {
       .def_rw("time", &TableSpec::time)
       .def_rw("time_unit", &TableSpec::time_unit)
       .def_rw("meanings", &TableSpec::meanings)
+      .def_rw("as_edge", &TableSpec::as_edge)
+      .def_rw("edge", &TableSpec::edge)
       .def("add_foreign_key",
            [](TableSpec& self, std::vector<std::string> columns, std::string table) {
              self.foreign_keys.push_back({std::move(columns), std::move(table)});

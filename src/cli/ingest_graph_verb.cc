@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
-#include "cli/counted.h"
+#include "telemetry/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -17,7 +17,6 @@
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/graph/split_sizes.h"
-#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

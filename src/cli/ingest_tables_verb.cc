@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/counted.h"
+#include "telemetry/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
@@ -29,6 +29,7 @@ struct IngestTablesVerbOptions {
   std::vector<std::string> words;
   std::vector<std::string> meanings;
   std::string meanings_file;
+  std::vector<std::string> as_edge;
   Resources resources;
   bool json = false;
 };
@@ -58,6 +59,7 @@ void run_tables(IngestTablesVerbOptions& options) {
   Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool);
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
+  for (const std::string& table : options.as_edge) make_edge_table(table, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
   const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
   if (!options.meanings_file.empty())
@@ -125,6 +127,12 @@ void add_ingest_tables(CLI::App& ingest) {
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
       ->type_name("DIR");
+  tables
+      ->add_option(
+          "--as-edge", options->as_edge,
+          "Make this table without a key and with two foreign keys an edge type, with columns and times")
+      ->type_name("TABLE")
+      ->allow_extra_args(false);
   tables->add_flag("--reverse", options->tables.reverse,
                    "Also add each edge type in the opposite direction, as rev_NAME");
   tables->add_flag("--force", options->tables.force, "Replace an existing output");

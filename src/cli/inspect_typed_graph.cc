@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/units.h"
-#include "cli/counted.h"
+#include "telemetry/counted.h"
 #include "store/typed_graph.h"
 #include "telemetry/table.h"
 
@@ -49,14 +49,18 @@ std::string text_or_dash(const Json& value) {
   return value.is_string() ? value.get<std::string>() : "-";
 }
 
+void add_columns(const DataSetView& set, const Json& type, Table& table) {
+  for (const Json& column : type["columns"])
+    table.add({text_or_dash(type["name"]), text_or_dash(column["name"]), text_or_dash(column["meaning"]),
+               count_text(column, "missing"),
+               column.contains("distinct") ? count_text(column, "distinct") : "-",
+               end_text(set, column, "min"), end_text(set, column, "max")});
+}
+
 std::string columns_table(const DataSetView& set) {
-  Table table({"<node type", "<column", "<meaning", "missing", "distinct", "first", "last"});
-  for (const Json& type : set.manifest()["node_types"])
-    for (const Json& column : type["columns"])
-      table.add({text_or_dash(type["name"]), text_or_dash(column["name"]), text_or_dash(column["meaning"]),
-                 count_text(column, "missing"),
-                 column.contains("distinct") ? count_text(column, "distinct") : "-",
-                 end_text(set, column, "min"), end_text(set, column, "max")});
+  Table table({"<type", "<column", "<meaning", "missing", "distinct", "first", "last"});
+  for (const char* types : {"node_types", "edge_types"})
+    for (const Json& type : set.manifest()[types]) add_columns(set, type, table);
   return table.text();
 }
 
@@ -80,6 +84,12 @@ std::string tasks_table(const TypedGraphView& graph) {
   return table.text();
 }
 
+void print_left_out(const Json& type) {
+  for (const Json& column : type.value("left_out", Json::array()))
+    fmt::print("left out: {}.{}: {}\n", text_or_dash(type["name"]),
+               text_or_dash(column.value("name", Json())), text_or_dash(column.value("reason", Json())));
+}
+
 }  // namespace
 
 void inspect_typed_graph(const std::string& folder) {
@@ -95,15 +105,14 @@ void inspect_typed_graph(const std::string& folder) {
     nodes.add({type.name, format_count(type.nodes), any ? "yes" : "-", any ? date_text(*first, "ns") : "-",
                any ? date_text(*last, "ns") : "-"});
   }
-  Table edges({"<source", "<edge type", "<target", "edges"});
+  Table edges({"<source", "<edge type", "<target", "edges", "<time"});
   for (const EdgeTypeView& type : graph.edge_types())
-    edges.add({type.source, type.name, type.target, format_count(static_cast<int64_t>(type.indices.size()))});
+    edges.add({type.source, type.name, type.target, format_count(static_cast<int64_t>(type.indices.size())),
+               type.time.empty() ? "-" : "of the " + type.time});
   fmt::print("{}\n{}\n{}", nodes.text(), edges.text(), columns_table(graph.set()));
   if (!graph.tasks().empty()) fmt::print("\n{}", tasks_table(graph));
-  for (const Json& type : manifest["node_types"])
-    for (const Json& column : type.value("left_out", Json::array()))
-      fmt::print("left out: {}.{}: {}\n", text_or_dash(type["name"]),
-                 text_or_dash(column.value("name", Json())), text_or_dash(column.value("reason", Json())));
+  for (const char* types : {"node_types", "edge_types"})
+    for (const Json& type : manifest[types]) print_left_out(type);
 }
 
 }  // namespace plimsoll

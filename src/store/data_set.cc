@@ -111,7 +111,7 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
   Column& column = *find(name);
   const std::filesystem::path path = folder_.path() / (name + ".npy");
   const std::filesystem::path temporary = folder_.path() / (name + ".again.npy");
-  column.writer->finish(false);
+  if (column.writer) column.writer->finish(false);
   NpyWriter again(temporary, dtype, row, files());
   fill(NpyView(path), again);
   if (files().rename(temporary, path, FileSystem::Rename::replace) != 0)

@@ -46,8 +46,8 @@ class DataSetWriter {
   /// Removes a column.
   void discard(const std::string& name);
 
-  /// Rewrites a column, whose rows have all been appended, with another dtype. `fill` gets the old column,
-  /// mapped, and the new writer.
+  /// Rewrites a column, whose rows are all there, with another dtype or order; finish() it again if it was
+  /// finished. `fill` gets the old column, mapped, and the new writer.
   void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 

@@ -182,8 +182,10 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   if (has_node_types(set_.manifest()))
     throw InputError(
         folder.string() +
-        ": is a graph with node types, expected a graph of one type; only inspect, verify and Python's "
-        "plimsoll.open read node types");
+        ": is a graph with node types, expected a graph of one type; only inspect, verify, stage and "
+        "Python's "
+        "plimsoll.open read node types; Python's plimsoll.from_pyg makes a graph of one type from the "
+        "edge_index of an edge type");
   edge_features_ = width(set_, "edge_attr");
   indptr_ = set_.column<int64_t>("indptr");
   const auto indices = set_.columns().find("indices");

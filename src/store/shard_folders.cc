@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "store/data_set.h"
+#include "store/typed_graph.h"
 
 namespace plimsoll {
 namespace {
@@ -16,6 +17,11 @@ namespace fs = std::filesystem;
 ShardFolder open_shard(const fs::path& folder) {
   const Json manifest = read_manifest(folder);
   ShardFolder shard{.folder = folder};
+  if (has_node_types(manifest))
+    throw InputError(
+        folder.string() +
+        ": is a graph with node types, which has no shards; give all tables to one `plimsoll ingest "
+        "tables`");
   try {
     shard.provenance = manifest.at("provenance");
     Json options = shard.provenance.at("options");

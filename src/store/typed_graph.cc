@@ -14,30 +14,30 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// Checks that the columns which a column of a node type names are there, with a row for each node.
-void require_column(const DataSetView& set, const ManifestPlace& column, int64_t nodes) {
+// Checks that the files of a column of a node or edge type are there, with that many rows.
+void require_column(const DataSetView& set, const ManifestPlace& column, int64_t rows) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");
   if (column.object.contains("unit")) text_of(set, column, "unit");
   const std::string values = text_of(set, column, "column");
   if (column.object.contains("ptr")) {
-    require_rows(set, text_of(set, column, "ptr"), nodes + 1);
+    require_rows(set, text_of(set, column, "ptr"), rows + 1);
     const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
     if (ptr.front() != 0)
       throw damaged_types(set, fmt::format("{} names '{}', whose first list is cut", column.path, values));
     require_rows(set, values, ptr.back());
   } else {
-    require_rows(set, values, nodes);
+    require_rows(set, values, rows);
   }
-  if (column.object.contains("valid")) require_rows(set, text_of(set, column, "valid"), nodes);
+  if (column.object.contains("valid")) require_rows(set, text_of(set, column, "valid"), rows);
   if (!column.object.contains("vocabulary")) return;
   static_cast<void>(set.column<uint8_t>(text_of(set, column, "vocabulary")));
   static_cast<void>(set.column<int64_t>(text_of(set, column, "vocabulary_ptr")));
 }
 
-// Checks the columns of a node type, and the reasons of those that were left out.
-void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t nodes) {
-  for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, nodes);
+// Checks the columns of a type, and the reasons of those that were left out.
+void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t rows) {
+  for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, rows);
   if (!type.object.contains("left_out")) return;
   for (const ManifestPlace& column : objects_of(set, type, "left_out")) {
     text_of(set, column, "name");
@@ -108,6 +108,13 @@ void TypedGraphView::read_edge_types() {
     view.indices = set_.column<uint32_t>(text_of(set_, type, "indices"));
     if (view.indptr.front() != 0 || view.indptr.back() != static_cast<int64_t>(view.indices.size()))
       throw damaged_types(set_, fmt::format("{} has lists that do not end with its last edge", type.path));
+    const auto edges = static_cast<int64_t>(view.indices.size());
+    require_columns(set_, type, edges);
+    if (view.time == "edge") {
+      const std::string times = text_of(set_, type, "times");
+      require_rows(set_, times, edges);
+      view.times = set_.column<int64_t>(times);
+    }
     edge_types_.push_back(std::move(view));
   }
 }

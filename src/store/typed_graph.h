@@ -25,7 +25,9 @@ bool has_node_types(const Json& manifest);
 /// One edge type: lists of sources for each node of the target type, sorted by time and source.
 struct EdgeTypeView {
   std::string source, name, target;
-  std::string time = {};  ///< The end that has the time of an edge: "source", "target", or empty for no time.
+  /// What has the time of an edge: its "source", its "target", the "edge" itself, or empty for no time.
+  std::string time = {};
+  std::span<const int64_t> times = {};     ///< [edges] nanoseconds since 1970-01-01, if `time` is "edge".
   std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
   std::span<const uint32_t> indices = {};  ///< [edges]
 };

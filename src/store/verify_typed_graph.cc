@@ -17,9 +17,13 @@ void each_list(const EdgeTypeView& edges, const Take& take) {
     if (!take(static_cast<size_t>(edges.indptr[node]), static_cast<size_t>(edges.indptr[node + 1]))) return;
 }
 
-// Checks that lists contain nodes and are sorted by time and source.
+std::string text_of_type(const EdgeTypeView& edges) {
+  return fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
+}
+
+// Checks that lists name nodes and are sorted by time and source.
 void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
-  const std::string name = fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
+  const std::string name = text_of_type(edges);
   const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());
   if (fall != edges.indptr.end()) {
     findings.push_back(
@@ -33,13 +37,16 @@ void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFi
                                    bad - edges.indices.begin(), *bad, source.nodes));
     return;
   }
-  const bool by_time = edges.time == "source" && !source.time.empty();
+  const bool by_source = edges.time == "source" && !source.time.empty();
+  const auto time_of = [&](size_t edge) {
+    if (!edges.times.empty()) return edges.times[edge];
+    return by_source ? source.time[edges.indices[edge]] : 0;
+  };
   each_list(edges, [&](size_t begin, size_t end) {
     for (size_t at = begin + 1; at < end; ++at) {
       const uint32_t before = edges.indices[at - 1];
       const uint32_t node = edges.indices[at];
-      const bool same_time = !by_time || source.time[before] == source.time[node];
-      if (same_time ? before > node : source.time[before] > source.time[node]) {
+      if (time_of(at - 1) == time_of(at) ? before > node : time_of(at - 1) > time_of(at)) {
         findings.push_back(fmt::format("{}: edge {} is not in the order of time and source", name, at));
         return false;
       }
@@ -48,10 +55,8 @@ void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFi
   });
 }
 
-void verify_categories(const TypedGraphView& graph, const std::string& type, const Json& column,
+void verify_categories(const TypedGraphView& graph, const std::string& name, const Json& column,
                        TypeFindings& findings) {
-  const std::string name =
-      fmt::format("node type '{}', column '{}'", type, column["name"].get<std::string>());
   const auto ptr = graph.set().column<int64_t>(column["vocabulary_ptr"]);
   const auto bytes = graph.set().column<uint8_t>(column["vocabulary"]);
   if (ptr.empty() || ptr.front() != 0 || ptr.back() != static_cast<int64_t>(bytes.size()) ||
@@ -72,20 +77,20 @@ void verify_categories(const TypedGraphView& graph, const std::string& type, con
   check(codes.values<int32_t>());
 }
 
-void verify_columns(const TypedGraphView& graph, const Json& type, TypeFindings& findings) {
-  for (const Json& column : type["columns"]) {
+// Checks the columns of a node or edge type, whose name is for messages.
+void verify_columns(const TypedGraphView& graph, const std::string& type, const Json& columns,
+                    TypeFindings& findings) {
+  for (const Json& column : columns) {
+    const std::string name = fmt::format("{}, column '{}'", type, column["name"].get<std::string>());
     if (column.contains("ptr") && !std::ranges::is_sorted(graph.set().column<int64_t>(column["ptr"])))
-      findings.push_back(fmt::format("node type '{}', column '{}': a list ends before it begins",
-                                     type["name"].get<std::string>(), column["name"].get<std::string>()));
-    if (column.contains("vocabulary")) verify_categories(graph, type["name"], column, findings);
+      findings.push_back(name + ": a list ends before it begins");
+    if (column.contains("vocabulary")) verify_categories(graph, name, column, findings);
     int64_t missing = 0;
     if (column.contains("valid"))
       missing = std::ranges::count(graph.set().column<uint8_t>(column["valid"]), uint8_t{0});
     if (column.value("missing", Json()) != missing)
-      findings.push_back(
-          fmt::format("node type '{}', column '{}': {} values are missing, the manifest says {}",
-                      type["name"].get<std::string>(), column["name"].get<std::string>(), missing,
-                      column.value("missing", Json()).dump()));
+      findings.push_back(fmt::format("{}: {} values are missing, the manifest says {}", name, missing,
+                                     column.value("missing", Json()).dump()));
   }
 }
 
@@ -113,7 +118,13 @@ void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
 
 void verify_typed_graph(const std::filesystem::path& folder, TypeFindings& findings) {
   const TypedGraphView graph(folder);
-  for (const Json& type : graph.set().manifest()["node_types"]) verify_columns(graph, type, findings);
+  const Json& manifest = graph.set().manifest();
+  for (const Json& type : manifest["node_types"])
+    verify_columns(graph, fmt::format("node type '{}'", type["name"].get<std::string>()), type["columns"],
+                   findings);
+  for (size_t at = 0; at < graph.edge_types().size(); ++at)
+    verify_columns(graph, text_of_type(graph.edge_types()[at]), manifest["edge_types"][at]["columns"],
+                   findings);
   for (const NodeTypeView& type : graph.node_types())
     if (std::ranges::find(type.time, std::numeric_limits<int64_t>::min()) != type.time.end())
       findings.push_back(fmt::format("node type '{}': a node has no time", type.name));

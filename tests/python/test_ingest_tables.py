@@ -259,11 +259,20 @@ def test_refuses_wrong_manifests(ingest, tmp_path):
     assert columns == {}
 
 
-def test_older_readers_refuse_by_name(bin_dir, ingest, tmp_path):
+@pytest.mark.parametrize("verb, remedy", [(["walks"], "plimsoll.from_pyg"), (["split-edges", "--valid", "0.1"], "plimsoll.from_pyg"),
+                                          (["merge"], "give all tables to one `plimsoll ingest tables`")])
+def test_verbs_for_graphs_of_one_type_refuse_by_name(bin_dir, ingest, tmp_path, verb, remedy):
     ingest(tmp_path / "graph", *as_words(tmp_path / "db", made_up(20, 3)))
-    done = subprocess.run([bin_dir / "plimsoll", "walks", tmp_path / "graph", "--out", tmp_path / "walks"],
+    done = subprocess.run([bin_dir / "plimsoll", verb[0], tmp_path / "graph", *verb[1:], "--out", tmp_path / "out"],
                           capture_output=True, text=True)
-    assert done.returncode == 3 and "node types" in done.stderr
+    assert done.returncode == 3 and "is a graph with node types" in done.stderr and remedy in done.stderr
+
+
+def test_stage_copies_types(bin_dir, ingest, tmp_path):
+    ingest(tmp_path / "graph", *as_words(tmp_path / "db", made_up(20, 3)))
+    subprocess.run([bin_dir / "plimsoll", "stage", tmp_path / "graph", "--to", tmp_path / "fast"], check=True, capture_output=True)
+    (copy,) = (path for path in (tmp_path / "fast").iterdir() if (path / "manifest.json").exists())
+    assert hashes(copy) == hashes(tmp_path / "graph")
 
 
 def test_inspect_shows_numbers_with_the_digits_of_their_type(bin_dir, ingest, tmp_path):

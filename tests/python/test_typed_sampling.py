@@ -13,7 +13,7 @@ pytest.importorskip("torch_geometric")
 
 from temporal_graphs import EDGE_TYPES, TIMES, known_edges, random_hetero, times_of, tree_of, trees_in  # noqa: E402
 
-QUICK_DRAWS, ALL_DRAWS = 300_000, 10_000_000
+QUICK_DRAWS, ALL_DRAWS = 600_000, 10_000_000
 
 
 def loader_of(data, fan_outs, kind, seeds, times, **options):
@@ -48,12 +48,13 @@ def test_draws_none_from_the_future():
     random = np.random.default_rng(3)
     drawn, graphs = 0, 0
     while drawn < draws:
-        data = random_hetero(graphs, users=300, orders=2_000, edges=8_000, edge_time=graphs % 2 == 1)
+        users, orders, edges = (int(random.integers(*limits)) for limits in ((1, 300), (1, 2_000), (1, 12_000)))
+        data = random_hetero(graphs, users, orders, edges, edge_time=graphs % 2 == 1)
         for variant in range(8):
             before, window = bool(variant & 1), 10 if variant & 2 else None
             options = {"before": before, "window": window, "temporal_strategy": "last" if variant & 4 else "uniform"}
-            kind, seeds, times = random_seeds(random, data, 1_000)
-            for batch in loader_of(data, [8, 6, 4], kind, seeds, times, batch_size=500, replace=graphs % 3 == 2, **options):
+            kind, seeds, times = random_seeds(random, data, 400)
+            for batch in loader_of(data, [4, 3, 2], kind, seeds, times, batch_size=150, replace=graphs % 3 == 2, **options):
                 last = times[batch[kind].input_id.numpy()] - before
                 first = None if window is None else times[batch[kind].input_id.numpy()] - window
                 expect_no_leak(data, batch, last, first)

@@ -238,7 +238,34 @@ TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
   }
 }
 
-// The run starts with an epoch whose samples are not stored, as after a crash.
+TEST_F(NeighbourSourceTest, StoredSamplesAreReadBeforeThereIsACache) {
+  const NeighbourSource plain = open();
+  const NeighbourSource source = open(5, "graph", {folder_.path(), 64 << 20});
+  source.shapes(1);
+  const TopologyCounters before = source.topology().counters();
+  for (const int64_t number : {int64_t{3}, source.graphs() - 1})
+    expect_equal(block(source, number), block(plain, number));
+  EXPECT_EQ(source.topology().counters().lists.misses, before.lists.misses);
+  EXPECT_EQ(source.topology().counters().lists.hits, before.lists.hits);
+}
+
+// A plan reads its largest block before there is a cache.
+TEST_F(NeighbourSourceTest, StartUpIsAllThatIsReadBeforeThereIsACache) {
+  const NeighbourSource source = open(5, "graph", {folder_.path(), 64 << 20});
+  EXPECT_FALSE(source.start_up_cost());
+  source.shapes(1);
+  const auto read = [&] { return source.start_up_cost()->bytes_read; };
+  const int64_t first = read();
+  EXPECT_EQ(first, source.row_counters()->bytes_read);
+  const GraphBlock largest = block(source, 3);
+  const int64_t second = read();
+  EXPECT_GE(second, first + largest.nodes() * kFeatures * static_cast<int64_t>(sizeof(float)));
+  source.resize_cache(1'500'000);
+  block(source, 4);
+  EXPECT_EQ(read(), second);
+}
+
+// As after a crash: the run starts with an epoch whose samples are not stored.
 TEST_F(NeighbourSourceTest, ARunThatGoesOnSamplesFromWhereItIs) {
   const NeighbourSource plain = open(5, "graph", {}, 6);
   const NeighbourSource source = open(5, "graph", {folder_.path(), 160 << 10}, 6);

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.utils.data import IterableDataset
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from plimsoll import _torch
 from plimsoll._fit.budget import budget as budget_of_process
@@ -138,10 +138,10 @@ def plan(
     also runs the batch that needs the most. Model, optimizer and torch's generator stay unchanged.
 
     - `model`: a model on the CPU that can be copied.
-    - `batches`: one `Data` or `Batch`, or an iterable of them: a `DataLoader` of Plimsoll or of PyTorch Geometric, or
+    - `batches`: one `Data`, `Batch` or `HeteroData`, or an iterable of them: a `DataLoader` of Plimsoll or of PyTorch Geometric, or
       a list. It is iterated over more than once, and its state is restored afterwards. If it shuffles, later epochs
       may have larger batches; `Plan.largest_batch` accounts for these.
-    - `loss`: called as `loss(out, batch.y)`.
+    - `loss`: called as `loss(out, batch.y)`; for a `HeteroData`, which is a batch around seeds, with the `y` of the seeds.
     - `optimizer`: an existing optimizer, or a function that makes one from parameters.
     - `forward`: `forward(model, batch)` returns `out`. By default the model is called with the batch's fields that its
       parameters name.
@@ -267,8 +267,8 @@ class _Found:
     """The batches of a loader, of which only the largest are kept."""
 
     def __init__(self, batches: Batches) -> None:
-        self.in_memory = isinstance(batches, (Data, Sequence))
-        self._batches: Iterable[Data] = [batches] if isinstance(batches, Data) else batches
+        self.in_memory = isinstance(batches, (Data, HeteroData, Sequence))
+        self._batches: Iterable[Data] = [batches] if isinstance(batches, Data | HeteroData) else batches
         self._random = torch.random.get_rng_state()
         self._of_loader = [(generator, generator.get_state()) for generator in _generators(batches)]
         self.sizes: set[Size] = set()
@@ -278,8 +278,8 @@ class _Found:
         """Runs parts of the largest batches, and these batches. Errors: `UsageError` if there are no batches."""
         largest: list[tuple[int, Data]] = []
         for batch in self._once():
-            if not isinstance(batch, Data):
-                raise UsageError(f"batches returned {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
+            if not isinstance(batch, Data | HeteroData):
+                raise UsageError(f"batches gave {type(batch).__name__}; expected torch_geometric.data.Data, Batch or HeteroData")
             size = size_of(batch)
             self.sizes.add(size)
             counts = (size.nodes, size.edges)

@@ -146,7 +146,9 @@ class Needs:
         return module_memory((*model.peak(terms), [], 0, [], [], []), savings)
 
     def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
-        """Returns the memory that a smaller batch saves, as far as the batches that were run determine it."""
+        """Returns what a smaller batch saves, as far as it follows from what was run."""
+        if size.types:
+            return ()
         graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])
         half = Size(graphs, nodes, edges, self_loops, size.largest)
         saved = self.of(size).step - self.of(half).step
@@ -225,7 +227,8 @@ def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Dat
     allows.
     """
     sizes = set(sizes)
-    for _ in range(len(Size._fields)):  # Each batch that is run adds a dimension to what is known.
+    dimensions = max((len(size.types) for size in sizes), default=0) or len(Size._fields)
+    for _ in range(dimensions + 1):  # Each batch that is run adds a dimension to what is known.
         unknown = [size for size in sizes if not needs.spans(size)]
         if not unknown or (batch := batch_of(max(unknown, key=lambda size: needs.of(size).bytes))) is None:
             break

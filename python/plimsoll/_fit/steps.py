@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from plimsoll.errors import BudgetExceeded, UsageError
 
@@ -85,8 +85,17 @@ def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -
     number.
     """
     let_compiled_sizes_vary(model, batch)
-    value = loss(forward(model, batch), batch.y)
+    value = loss(forward(model, batch), _targets_of(batch))
     return one_number(value[0] if isinstance(value, tuple) and value else value)
+
+
+def _targets_of(batch: Data | HeteroData) -> Tensor:
+    if not isinstance(batch, HeteroData):
+        return batch.y
+    if batch.input_type is None:
+        raise UsageError("batches gave a HeteroData without seeds; expected batches of plimsoll.NeighborLoader")
+    seeds = batch[batch.input_type]
+    return seeds.y[: seeds.batch_size]
 
 
 def one_number(value: Any) -> Tensor:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import torch
 from torch import Tensor
 from torch.utils.hooks import RemovableHandle
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from plimsoll import _core, _torch
 from plimsoll._fit.budget import settle
@@ -258,17 +258,30 @@ def on_device_bytes(asked: int) -> int:
 
 def batch_bytes(batch: Data) -> int:
     """Returns the bytes of a batch's fields, and of what a `Batch` stores to be split again."""
-    remembered = [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
+    remembered = [] if isinstance(batch, HeteroData) else [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
     return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
 
 
 def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
     """Returns the bytes of a batch's fields that are in buffers of a loader, and of the offsets of each graph's edges."""
+    if isinstance(batch, HeteroData):
+        return _buffers_of_types(batch, in_buffer)
     fields = batch.to_dict()
     fields["edge_ptr"] = (getattr(batch, "_slice_dict", None) or {}).get("edge_index")
     return {
         name: value.untyped_storage().nbytes() for name, value in fields.items() if isinstance(value, Tensor) and in_buffer(name)
     }
+
+
+def _buffers_of_types(batch: HeteroData, in_buffer: Callable[[str], bool]) -> dict[str, int]:
+    """Returns the bytes of the buffers of a batch with types, which its types share, by one of the fields in each."""
+    found: dict[int, tuple[str, int]] = {}
+    for store in batch.stores:
+        for name, value in store.items():
+            if isinstance(value, Tensor) and in_buffer(name):
+                storage = value.untyped_storage()
+                found.setdefault(storage.data_ptr(), (name, storage.nbytes()))
+    return dict(found.values())
 
 
 def rounding(asked: int) -> int:

@@ -19,14 +19,16 @@ from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
 from plimsoll.data.columns import array_of, class_of, features_of, node_classes, positions, targets_of, whole_numbers
 from plimsoll.data.data_set import DataSet
+from plimsoll.data.from_hetero import is_hetero, write_hetero
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.pyg_data import is_data, write_data
+from plimsoll.data.typed_graph import TypedGraph
 from plimsoll.errors import Failure, UsageError
 from plimsoll.replacing import hidden_name
 
 if TYPE_CHECKING:
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
 Made = TypeVar("Made", bound=DataSet)
 
@@ -40,6 +42,16 @@ _MAX_NODES = 2**31 - 1  # nodes of a graph in a graph_set, whose edges are i32
 def from_pyg(
     dataset: Data, path: PathLike, *, leave_out: Iterable[str] = (), force: bool = False, budget: Budget = None
 ) -> Graph: ...
+@overload
+def from_pyg(
+    dataset: HeteroData,
+    path: PathLike,
+    *,
+    leave_out: Iterable[str] = (),
+    force: bool = False,
+    budget: Budget = None,
+    time_unit: str | None = None,
+) -> TypedGraph: ...
 @overload
 def from_pyg(
     dataset: Iterable[Data] | Mapping[str, Iterable[Data]],
@@ -60,10 +72,12 @@ def from_pyg(
     budget: Budget = None,
     progress: Progress = None,
     tables: Mapping[str, Any] | None = None,
-) -> GraphSet | Graph:
-    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, and opens it.
+    time_unit: str | None = None,
+) -> GraphSet | Graph | TypedGraph:
+    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` or `HeteroData` to a `graph`, and
+    opens it.
 
-    - `dataset`: anything that yields `Data` objects, or a mapping from split names to such; or one `Data`.
+    - `dataset`: anything that yields `Data` objects, or a mapping from split names to such; or one `Data` or `HeteroData`.
     - `path`: path of the new data set.
     - `leave_out`: attributes to ignore. Any other attribute that cannot be stored is refused.
     - `force`: replace an existing data set. Without it, an output that has the same columns already is opened, with a
@@ -93,11 +107,20 @@ def from_pyg(
     Edges are sorted by target; the column `edge_id` has their positions in `edge_index`, by which `Graph.to_pyg` and
     loaders number them.
 
+    A `HeteroData` becomes a graph with types (`TypedGraph`), which needs pyarrow: each attribute with a row per node or
+    edge, numbers [R] or [R, D] or a list of texts, is a column of its name. `time` is the time of nodes or edges, in
+    `time_unit`: "s", "ms", "us" or "ns". Edges are sorted by (target, time, source). Nodes have the key "node", their
+    number. Real numbers stay f32 or f64.
+
     If the call fails, the output stays as it was. Errors: `UsageError` naming the graph, `Failure`, `BudgetExceeded`.
     """
     left_out = set(texts("leave_out", leave_out))
     if is_data(dataset):
         return unless_exists(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
+    if is_hetero(dataset):
+        return unless_exists(
+            path, force, lambda out: write_hetero(dataset, out, left_out, force, budget, time_unit), TypedGraph
+        )
     _require_one_type(dataset, "dataset")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
@@ -242,8 +265,7 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
 
 def _require_one_type(data: Any, where: str) -> None:
     if "HeteroData" in {base.__name__ for base in type(data).__mro__}:
-        raise UsageError(f"{where}: is HeteroData, expected Data; types of nodes and edges are not supported yet: use "
-                         "data.to_homogeneous()")
+        raise UsageError(f"{where}: is HeteroData, expected Data; one HeteroData becomes a graph with types: from_pyg(data, path)")
 
 
 def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:

@@ -12,6 +12,9 @@ from plimsoll.data.typed_graph import TypedGraph
 from plimsoll.errors import UsageError
 
 Columns = str | Iterable[str]
+# Meanings of torch_frame's stypes; "" for what the type of the column says already.
+STYPES = {"numerical": "number", "categorical": "category", "multicategorical": "category", "timestamp": "", "embedding": "",
+          "sequence_numerical": "skip", "text_embedded": "skip", "text_tokenized": "skip", "image_embedded": "skip"}
 
 
 class ArrowTable(Protocol):
@@ -28,7 +31,8 @@ def tables(
     foreign_keys: Mapping[str, Mapping[str | tuple[str, ...], str]] | None = None,
     times: Mapping[str, str] | None = None,
     time_units: Mapping[str, str] | None = None,
-    meanings: Mapping[str, Mapping[str, str]] | None = None,
+    meanings: Mapping[str, Mapping[str, object]] | None = None,
+    as_edge: Iterable[str] = (),
     reverse: bool = False,
     force: bool = False,
     budget: Budget = None,
@@ -46,7 +50,9 @@ def tables(
     - `times`: the column of the time at which each row is known. `time_units`: the unit of such columns if they are
       integers: "s", "ms", "us" or "ns".
     - `meanings`: for each table, meanings of columns that replace the inferred ones: "number", "category", "time:UNIT" or
-      "skip".
+      "skip"; or stypes of torch_frame, such as a data set's `col_to_stype`.
+    - `as_edge`: tables without a key and with two foreign keys whose rows become the edges of a type, with columns and
+      times: from the row of the first foreign key to that of the second.
     - `reverse`: also make the reverse edge types, "rev_...".
     - `force`, `budget`: as in `plimsoll.ingest`. An existing output never counts as made from the same tables.
     - `progress`: as in `plimsoll.ingest`. Counts rows; the total is 0, as it is not known.
@@ -54,7 +60,7 @@ def tables(
     Errors: `InputError` naming table and column or row; `UsageError`; `BudgetExceeded`; `Failure`.
     """
     known = set(tables)
-    for argument in (keys, foreign_keys, times, time_units, meanings):
+    for argument in (keys, foreign_keys, times, time_units, meanings, as_edge):
         if unknown := set(argument or ()) - known:
             raise UsageError(f"there is no table {sorted(unknown)[0]!r}, expected one of {sorted(known)}")
     specs = []
@@ -65,12 +71,15 @@ def tables(
         spec.key = _columns((keys or {}).get(name, ()))
         spec.time = (times or {}).get(name, "")
         spec.time_unit = (time_units or {}).get(name, "")
-        spec.meanings = dict((meanings or {}).get(name, {}))
+        spec.as_edge = name in set(as_edge)
         targets = (foreign_keys or {}).get(name, {})
         if not isinstance(targets, Mapping):
             raise UsageError(f"foreign_keys[{name!r}]={targets!r}: expected a mapping from columns to tables")
+        named = {*spec.key, spec.time}
         for columns, target in targets.items():
             spec.add_foreign_key(_columns(columns), target)
+            named.update(_columns(columns))
+        spec.meanings = _meanings((meanings or {}).get(name, {}), named)
         spec.set_stream(table.__arrow_c_stream__())
         specs.append(spec)
     _core.make_tables(specs, reverse, Path(out), force, budget_text(budget), progress)
@@ -79,3 +88,18 @@ def tables(
 
 def _columns(columns: Columns) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _meanings(given: Mapping[str, object], named: set[str]) -> dict[str, str]:
+    """Returns the words for meanings, of which some may be stypes of torch_frame; those of keys and times say nothing more."""
+    meanings = {}
+    for column, meaning in given.items():
+        if isinstance(meaning, str):
+            meanings[column] = meaning
+            continue
+        stype = getattr(meaning, "value", meaning)
+        if stype not in STYPES:
+            raise UsageError(f"meanings: {column!r} has {meaning!r}, expected a text or one of the stypes {sorted(STYPES)}")
+        if column not in named and STYPES[stype]:
+            meanings[column] = STYPES[stype]
+    return meanings

@@ -117,7 +117,10 @@ def types_of_graph(graph: TypedGraph, time_attr: str | None, weight_attr: str | 
     edges = {}
     for name in graph.edge_types:
         end = graph[name].time_end
-        known_by = "none" if end is None or name[0 if end == "source" else 2] not in time else end
+        if end == "edge" and time_attr is not None:
+            edges[name] = EdgeLists(graph[name].indptr, graph[name].indices, None, "own", graph[name].time, None)
+            continue
+        known_by = "none" if end in (None, "edge") or name[0 if end == "source" else 2] not in time else end
         edges[name] = EdgeLists(graph[name].indptr, graph[name].indices, None, known_by, None, None)
     return SampledTypes({name: graph[name].num_nodes for name in graph.node_types}, time, edges)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from plimsoll.data.graph_set import Graphs, GraphSet
 from plimsoll.errors import UsageError
@@ -24,6 +24,7 @@ class Size(NamedTuple):
     edges: int
     self_loops: int
     largest: int = 0  #: Nodes of the largest graph.
+    types: tuple[int, ...] = ()  #: For a batch with types: its seeds, then the nodes and the edges of each type.
 
     @classmethod
     def of_graphs(cls, counts: NDArray[np.int64]) -> Size:
@@ -33,8 +34,8 @@ class Size(NamedTuple):
 
     @property
     def terms(self) -> list[int]:
-        """The numbers of which sizes of tensors are assumed to be affine functions, the constant first."""
-        return [1, *self[:4]]
+        """The numbers in which sizes of tensors are assumed to be affine, the constant first."""
+        return [1, *(self.types or self[:4])]
 
     @property
     def padded_terms(self) -> list[int]:
@@ -49,12 +50,16 @@ class Size(NamedTuple):
         return [*self.terms, padded, padded * self.largest, tile * min(512, self.largest), tile]
 
     def __str__(self) -> str:
+        if self.types:
+            return f"{self.types[0]} seeds, {self.nodes} nodes, {self.edges} edges"
         graphs = "1 graph" if self.graphs == 1 else f"{self.graphs} graphs"
         return f"{graphs}, {self.nodes} nodes, {self.edges} edges"
 
 
-def size_of(batch: Data) -> Size:
-    """Returns the size of a `Data` or `Batch`."""
+def size_of(batch: Data | HeteroData) -> Size:
+    """Returns the size of a `Data` or `Batch`, or of a `HeteroData` around seeds. Errors: `UsageError`."""
+    if isinstance(batch, HeteroData):
+        return _size_of_types(batch)
     if not isinstance(batch, Data):
         raise UsageError(f"is {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
     edge_index = batch.get("edge_index")
@@ -65,6 +70,13 @@ def size_of(batch: Data) -> Size:
     nodes = int(batch.num_nodes or 0)
     largest = int(batch.ptr.diff().max()) if "ptr" in batch and len(batch.ptr) > 1 else nodes
     return Size(int(graphs), nodes, int(batch.num_edges), loops, largest)
+
+
+def _size_of_types(batch: HeteroData) -> Size:
+    nodes = [int(store.num_nodes or 0) for store in batch.node_stores]
+    edges = [int(store.num_edges) for store in batch.edge_stores]
+    seeds = sum(int(store.get("batch_size") or 0) for store in batch.node_stores)
+    return Size(1, sum(nodes), sum(edges), 0, sum(nodes), (seeds, *nodes, *edges))
 
 
 def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data, HeteroData
 
-    from plimsoll.data.typed_columns import NodeType, TypedColumns
+    from plimsoll.data.typed_columns import Columns, EdgeType, NodeType, Rows, TypedColumns
 
 
 def require_pyg(what: str) -> None:
@@ -138,11 +138,22 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
         edges, edge_store = graph[edge_name], data[edge_name]
         edge_store.edge_index = torch.from_numpy(edges.edge_index)
         if (time := edges.time) is not None:
-            edge_store.time = torch.from_numpy(time)
+            edge_store.time = torch.from_numpy(time.copy())
+        edge_store.update(edge_tensors(edges, slice(None)))
     return data
 
 
-def node_tensors(nodes: NodeType, rows: NDArray[np.int64] | slice) -> dict[str, torch.Tensor]:
+def edge_tensors(edges: EdgeType, rows: Rows) -> dict[str, torch.Tensor]:
+    """Returns the columns of some edges of a type, without their times, under the names of `TypedGraph.to_pyg`. Errors:
+    `UsageError`.
+    """
+    import torch
+
+    tensors = {"edge_attr": torch.from_numpy(edges.edge_attr_rows(rows))} if edges.edge_attr_names else {}
+    return tensors | _column_tensors(edges, rows, edges.edge_attr_names, ("edge_index", "edge_attr", "time"))
+
+
+def node_tensors(nodes: NodeType, rows: Rows) -> dict[str, torch.Tensor]:
     """Returns the columns of some nodes of a type under the names of `TypedGraph.to_pyg`. Errors: `UsageError`."""
     import torch
 
@@ -151,14 +162,22 @@ def node_tensors(nodes: NodeType, rows: NDArray[np.int64] | slice) -> dict[str, 
         tensors["x"] = torch.from_numpy(nodes.x_rows(rows))
     if nodes.time is not None:
         tensors["time"] = torch.from_numpy(np.array(nodes.time[rows]))
-    for column in (column for column in nodes.columns if column not in nodes.x_names):
-        if column in ("x", "time", "num_nodes"):
-            raise UsageError(f"node type {nodes.name!r} has a column {column!r}, which has another use in HeteroData; rename it")
-        if nodes.meaning(column) == "multi-category":
-            values, ptr = nodes.lists(column, rows)
+    return tensors | _column_tensors(nodes, rows, nodes.x_names, ("x", "time", "num_nodes"))
+
+
+def _column_tensors(columns: Columns, rows: Rows, left_out: list[str], used: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    """Returns the columns of a type as tensors of their names, but those `left_out`."""
+    import torch
+
+    tensors = {}
+    for column in (column for column in columns.columns if column not in left_out):
+        if column in used:
+            raise UsageError(f"{columns!r} has a column {column!r}, which has another use in HeteroData; rename it")
+        if columns.meaning(column) == "multi-category":
+            values, ptr = columns.lists(column, rows)
             tensors[column], tensors[f"{column}_ptr"] = torch.from_numpy(values), torch.from_numpy(ptr)
         else:
-            is_vector = nodes.meaning(column) == "vector"
-            chosen = nodes[column][rows]
-            tensors[column] = torch.from_numpy(np.array(chosen) if is_vector else chosen.astype(np.int64))
+            chosen = columns[column][rows]
+            is_real = chosen.dtype.kind == "f"
+            tensors[column] = torch.from_numpy(np.array(chosen) if is_real else chosen.astype(np.int64))
     return tensors

@@ -13,17 +13,19 @@ from plimsoll.data.typed_tasks import Task
 from plimsoll.errors import UsageError
 
 EdgeName = tuple[str, str, str]
+Rows = NDArray[np.int64] | slice
 
 
-class NodeType:
-    """The nodes of one type: N nodes with columns, and optionally a time for each. Arrays map the files."""
+class Columns:
+    """The columns of a node or edge type, with R rows each. Arrays map the files."""
 
-    def __init__(self, graph: TypedColumns, entry: dict[str, Any]) -> None:
+    _what = "type"
+
+    def __init__(self, graph: TypedColumns, entry: dict[str, Any], rows: int) -> None:
         self._graph = graph
         self._entry = entry
+        self._rows = rows
         self._columns: dict[str, dict[str, Any]] = {column["name"]: column for column in entry["columns"]}
-        self.name: str = entry["name"]
-        self.num_nodes: int = entry["nodes"]
 
     @property
     def columns(self) -> list[str]:
@@ -36,8 +38,8 @@ class NodeType:
         return meaning
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes.
-        Codes of multi-categories are those of all nodes, one after the other; `ptr` has the start of each node's codes.
+        """Returns the values [R], or [R, D] for vectors, as they are stored; times as datetime64, categories as codes. Codes
+        of multi-categories are those of all rows, one after the other; `ptr` says where each row's begin.
 
         Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
         `UsageError` for an unknown column.
@@ -47,25 +49,74 @@ class NodeType:
         return values.view(f"datetime64[{entry['unit']}]") if entry["meaning"] == "time" else values
 
     def ptr(self, column: str) -> NDArray[np.int64]:
-        """Returns [N+1]: node v has the codes ptr[v] .. ptr[v+1]-1 of a multi-category. Errors: `UsageError`."""
+        """Returns [R+1]: row v has the codes ptr[v] .. ptr[v+1]-1 of a multi-category. Errors: `UsageError`."""
         entry = self._column(column)
         if "ptr" not in entry:
-            raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a multi-category")
+            raise UsageError(f"column {column!r} of {self._entry['name']!r} is a {entry['meaning']}, expected a multi-category")
         return self._graph._column(entry["ptr"])
 
+    def lists(self, column: str, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the codes of a multi-category in these rows, one after the other, and where each row's begin, with their
+        end. Errors: `UsageError`.
+        """
+        ptr = self.ptr(column)
+        first = ptr[:-1][rows]
+        counts = ptr[1:][rows] - first
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        places = np.arange(ends[-1]) - np.repeat(ends[:-1] - first, counts)
+        return self[column][places].astype(np.int64), ends
+
     def valid(self, column: str) -> NDArray[np.bool_]:
-        """Returns [N]: whether each node has a value."""
+        """Returns [R]: whether each row has a value."""
         entry = self._column(column)
         if "valid" not in entry:
-            return np.ones(self.num_nodes, bool)
+            return np.ones(self._rows, bool)
         return self._graph._column(entry["valid"]).view(bool)
 
     def vocabulary(self, column: str) -> list[str]:
         """Returns the text of each code of a category. Errors: `UsageError` for a column that is not a category."""
         entry = self._column(column)
         if "vocabulary" not in entry:
-            raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a category")
+            raise UsageError(f"column {column!r} of {self._entry['name']!r} is a {entry['meaning']}, expected a category")
         return self._texts(entry["vocabulary"], entry["vocabulary_ptr"])
+
+    def _number_names(self, whole: str) -> list[str]:
+        """Returns the vector called `whole` alone, if there is one, else all numbers and booleans."""
+        if whole in self._columns and self.meaning(whole) == "vector":
+            return [whole]
+        return [name for name, column in self._columns.items() if column["meaning"] in ("number", "boolean")]
+
+    def _numbers(self, names: list[str], whole: str, rows: Rows = slice(None)) -> NDArray[np.float32]:
+        if names == [whole] and self.meaning(whole) == "vector":
+            return self[whole][rows].astype(np.float32)
+        count = len(range(self._rows)[rows]) if isinstance(rows, slice) else len(rows)
+        numbers = np.empty((count, len(names)), np.float32)
+        for at, name in enumerate(names):
+            numbers[:, at] = self[name][rows]
+            if "valid" in self._column(name):
+                numbers[~self.valid(name)[rows], at] = np.nan
+        return numbers
+
+    def _column(self, name: str) -> dict[str, Any]:
+        if name not in self._columns:
+            raise UsageError(f"{self._what} {self._entry['name']!r} has no column {name!r}, expected one of {self.columns}")
+        return self._columns[name]
+
+    def _texts(self, column: str, ptr: str) -> list[str]:
+        text = self._graph._column(column).tobytes()
+        ends = self._graph._column(ptr).tolist()
+        return [text[begin:end].decode(errors="replace") for begin, end in zip(ends, ends[1:])]
+
+
+class NodeType(Columns):
+    """The nodes of one type: N nodes with columns, and optionally a time for each."""
+
+    _what = "node type"
+
+    def __init__(self, graph: TypedColumns, entry: dict[str, Any]) -> None:
+        super().__init__(graph, entry, entry["nodes"])
+        self.name: str = entry["name"]
+        self.num_nodes: int = entry["nodes"]
 
     @property
     def time(self) -> NDArray[np.int64] | None:
@@ -75,34 +126,17 @@ class NodeType:
 
     @property
     def x_names(self) -> list[str]:
-        """The columns of `x`: numbers and booleans."""
-        return [name for name, column in self._columns.items() if column["meaning"] in ("number", "boolean")]
+        """The columns of `x`: the vector "x", or all numbers and booleans."""
+        return self._number_names("x")
 
     @property
     def x(self) -> NDArray[np.float32]:
         """f32 [N, F]: a new array of the columns `x_names`, NaN where a value is missing."""
         return self.x_rows(slice(None))
 
-    def x_rows(self, rows: NDArray[np.int64] | slice) -> NDArray[np.float32]:
+    def x_rows(self, rows: Rows) -> NDArray[np.float32]:
         """Returns these rows of `x`, a new array."""
-        count = len(range(self.num_nodes)[rows]) if isinstance(rows, slice) else len(rows)
-        x = np.empty((count, len(self.x_names)), np.float32)
-        for at, name in enumerate(self.x_names):
-            x[:, at] = self[name][rows]
-            if "valid" in self._column(name):
-                x[~self.valid(name)[rows], at] = np.nan
-        return x
-
-    def lists(self, column: str, rows: NDArray[np.int64] | slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the codes of a multi-category of these nodes, one after the other, and where each node's begin, with their
-        end. Errors: `UsageError`.
-        """
-        ptr = self.ptr(column)
-        first = ptr[:-1][rows]
-        counts = ptr[1:][rows] - first
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        places = np.arange(ends[-1]) - np.repeat(ends[:-1] - first, counts)
-        return self[column][places].astype(np.int64), ends
+        return self._numbers(self.x_names, "x", rows)
 
     def key(self, column: str | None = None) -> NDArray[np.int64] | list[str]:
         """Returns the user's key of each node: integers, or texts. `column` is for keys of several columns.
@@ -117,26 +151,17 @@ class NodeType:
             return self._texts(entry["column"], entry["ptr"]) if "ptr" in entry else self._graph._column(entry["column"])
         raise UsageError(f"node type {self.name!r} has no key{'' if column is None else f' {column!r}'}")
 
-    def _column(self, name: str) -> dict[str, Any]:
-        if name not in self._columns:
-            raise UsageError(f"node type {self.name!r} has no column {name!r}, expected one of {self.columns}")
-        return self._columns[name]
-
-    def _texts(self, column: str, ptr: str) -> list[str]:
-        text = self._graph._column(column).tobytes()
-        ends = self._graph._column(ptr).tolist()
-        return [text[begin:end].decode(errors="replace") for begin, end in zip(ends, ends[1:])]
-
     def __repr__(self) -> str:
         return f"NodeType({self.name!r}, {self.num_nodes} nodes, columns {self.columns})"
 
 
-class EdgeType:
-    """The edges of one type: lists of sources for each target, sorted by (time, source)."""
+class EdgeType(Columns):
+    """The edges of one type: lists of sources for each target, sorted by (time, source), with columns if the type was a table."""
+
+    _what = "edge type"
 
     def __init__(self, graph: TypedColumns, entry: dict[str, Any]) -> None:
-        self._graph = graph
-        self._entry = entry
+        super().__init__(graph, entry, entry["edges"])
         self.name: EdgeName = (entry["source"], entry["name"], entry["target"])
         self.num_edges: int = entry["edges"]
 
@@ -157,15 +182,33 @@ class EdgeType:
         return np.stack([self.indices.astype(np.int64), targets])
 
     @property
+    def edge_attr_names(self) -> list[str]:
+        """The columns of `edge_attr`: the vector "edge_attr", or all numbers and booleans."""
+        return self._number_names("edge_attr")
+
+    @property
+    def edge_attr(self) -> NDArray[np.float32]:
+        """f32 [E, K]: a new array of the columns `edge_attr_names`, NaN where a value is missing."""
+        return self.edge_attr_rows(slice(None))
+
+    def edge_attr_rows(self, rows: Rows) -> NDArray[np.float32]:
+        """Returns these rows of `edge_attr`, a new array."""
+        return self._numbers(self.edge_attr_names, "edge_attr", rows)
+
+    @property
     def time_end(self) -> str | None:
-        """The end of an edge that has its time, "source" or "target"; None if all edges are known from the start."""
+        """What has the time of an edge: its "source", its "target" or the "edge" itself; None if all edges are known from the
+        start.
+        """
         end: str | None = self._entry["time"]
         return end
 
     @property
     def time(self) -> NDArray[np.int64] | None:
-        """i64 [E]: the time of each edge in nanoseconds, a new array; None if all are known from the start."""
+        """i64 [E]: the time of each edge in nanoseconds; None if all are known from the start."""
         end = self.time_end
+        if end == "edge":
+            return self._graph._column(self._entry["times"])
         if end is None:
             return None
         time = self._graph[self._entry[end]].time

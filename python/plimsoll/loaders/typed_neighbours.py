@@ -13,7 +13,7 @@ from plimsoll.arguments import accept_loader_options, one_of, whole
 from plimsoll.data.columns import array_of, whole_numbers
 from plimsoll.data.pyg_data import is_data
 from plimsoll.data.sampled_types import SampledTypes, types_of_data, types_of_graph, types_of_stores
-from plimsoll.data.to_pyg import node_tensors, require_pyg
+from plimsoll.data.to_pyg import edge_tensors, node_tensors, require_pyg
 from plimsoll.data.typed_columns import EdgeName
 from plimsoll.data.typed_graph import TypedGraph
 from plimsoll.errors import UsageError
@@ -194,7 +194,7 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
     def _rows(self, out: HeteroSamplerOutput, pairs: dict[EdgeName, Tensor]) -> Any:
         """Returns the attributes of the sampled nodes and edges."""
         if isinstance(self.data, TypedGraph):
-            return _batch_of_graph(self.data, out.node, pairs, {name for name, edges in out.edge.items() if edges is not None})
+            return _batch_of_graph(self.data, out.node, pairs, {name: edges for name, edges in out.edge.items() if edges is not None})
         from torch_geometric.loader.utils import filter_custom_hetero_store, filter_data, filter_hetero_data
 
         if isinstance(self.data, tuple):
@@ -204,6 +204,9 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
             return filter_hetero_data(self.data, dict(out.node), dict(out.row), dict(out.col), edges)
         name = ("", "", "")
         return filter_data(self.data, out.node[""], out.row[name], out.col[name], edges[name])
+
+    def _in_buffer(self, field: str) -> bool:
+        return field in ("n_id", "batch", "input_id") or (field in ("edge_index", "e_id") and isinstance(self.data, TypedGraph))
 
     def _closed(self) -> bool:
         return isinstance(self.data, TypedGraph) and self.data.closed
@@ -242,11 +245,12 @@ def is_bidirectional(subgraph_type: Any) -> bool:
 
 
 def _batch_of_graph(
-    graph: TypedGraph, sampled: dict[str, Tensor], pairs: dict[EdgeName, Tensor], as_sampled: set[EdgeName]
+    graph: TypedGraph, sampled: dict[str, Tensor], pairs: dict[EdgeName, Tensor], as_sampled: dict[EdgeName, Tensor]
 ) -> HeteroData:
-    """Returns the columns of the sampled nodes and edges, as `TypedGraph.to_pyg` has them. Edge types outside `as_sampled` have
-    reverse edges, which have no times.
+    """Returns the columns of the sampled nodes and edges, as `TypedGraph.to_pyg` has them. `as_sampled` has the numbers of the
+    edges of a type; types outside it have reverse edges, which have neither times nor columns.
     """
+    import torch
     from torch_geometric.data import HeteroData
 
     batch = HeteroData()
@@ -255,10 +259,17 @@ def _batch_of_graph(
         batch[name].update(node_tensors(graph[name], nodes.numpy()))
     for edge_name, pair in pairs.items():
         batch[edge_name].edge_index = pair
-        end = graph[edge_name].time_end
+        if edge_name not in as_sampled:
+            continue
+        edges, rows = graph[edge_name], as_sampled[edge_name].numpy()
+        batch[edge_name].update(edge_tensors(edges, rows))
+        end = edges.time_end
+        if end == "edge":
+            batch[edge_name].time = torch.from_numpy(edges.time[rows])
+            continue
         place = 0 if end == "source" else 1
         node_type = edge_name[2 * place]
-        if end is not None and edge_name in as_sampled and graph[node_type].time is not None:
+        if end is not None and graph[node_type].time is not None:
             batch[edge_name].time = batch[node_type].time[pair[place]]
     return batch
 

@@ -16,10 +16,10 @@ namespace plimsoll {
 struct ModelInputs {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  int64_t ids = 0;         ///< Number of IDs, of which the first feature is the index; 0: nodes have none.
-  int64_t outputs = 0;     ///< Number of classes, or of values.
-  bool node_head = false;  ///< Evaluate nodes, not graphs.
-  bool values = false;     ///< Return values, not logits of classes.
+  int64_t ids = 0;           ///< Number of IDs, of which the first feature is the index; 0: nodes have none.
+  int64_t outputs = 0;       ///< Number of classes, or of values.
+  bool node_head = false;    ///< Evaluate nodes, not graphs.
+  bool values = false;       ///< Return values, not logits of classes.
   bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
   /// Returns the distance that most edges do not exceed. It may read all graphs.
   std::function<double()> edge_distance = {};

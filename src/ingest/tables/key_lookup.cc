@@ -1,10 +1,20 @@
 #include "ingest/tables/key_lookup.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "base/error.h"
 
 namespace plimsoll {
+
+void require_key_types(const KeyColumns& keys, const KeyIndex& index, const std::string& table,
+                       const std::string& where) {
+  const bool has_values = keys.types().find("nothing") == std::string::npos;
+  if (has_values && keys.types() != index.types())
+    throw InputError(fmt::format("{}: holds {}, but the key of table '{}' holds {}; store both in one type",
+                                 where, keys.types(), table, index.types()));
+}
 
 KeyLookup::KeyLookup(const TableScratch& scratch, const std::string& name, const KeyIndex& index)
     : index_(index), by_number_(scratch.sort(name + "-nodes", sizeof(uint32_t))) {
@@ -14,7 +24,8 @@ KeyLookup::KeyLookup(const TableScratch& scratch, const std::string& name, const
 
 void KeyLookup::add(const KeyValue& key) {
   constexpr int64_t kMax = int64_t{1} << 32;
-  if (added_ == kMax) throw InputError("a split has more than 2^32 seeds or targets; divide it");
+  if (added_ == kMax)
+    throw InputError("a table has more than 2^32 rows or items with keys of another; divide it");
   const auto number = static_cast<uint32_t>(added_++);
   if (key.missing) return;
   if (by_key_ == nullptr) return add_node(number, index_.row_of(key));

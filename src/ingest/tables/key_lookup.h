@@ -9,6 +9,11 @@
 
 namespace plimsoll {
 
+/// Checks that foreign keys have the types of a table's key, unless they have no values. `where` names them
+/// in messages. Errors: InputError.
+void require_key_types(const KeyColumns& keys, const KeyIndex& index, const std::string& table,
+                       const std::string& where);
+
 /// Finds the nodes of keys that come in any order, in any memory: first all keys are added, then their nodes
 /// are returned in the same order. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class KeyLookup {

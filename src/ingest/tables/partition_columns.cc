@@ -73,7 +73,7 @@ struct Appended {
   std::vector<T*> children;
   std::deque<std::pair<T, std::array<T, 2>>> own;  // Runs, and their ends and values.
   std::deque<std::array<T*, 2>> pairs;
-  std::deque<RunBuffers> buffers;  // Of arrays.
+  std::deque<RunBuffers> buffers;  // Empty in a schema.
 
   T& add() {
     auto& [runs, parts] = own.emplace_back(borrowed<T>(), std::array{borrowed<T>(), borrowed<T>()});

@@ -64,10 +64,8 @@ void SeedPass::find_nodes(const std::function<void(int64_t)>& progress) {
   ArrowArrayStream stream = open_split(split_);
   ArrowTable table(name_, stream);
   KeyColumns keys(table, {task_.entity_column});
-  if (keys.types() != "nothing" && keys.types() != entity_.index->types())
-    throw InputError(fmt::format("table '{}', column '{}': holds {}, but the key of table '{}' holds {}",
-                                 name_, task_.entity_column, keys.types(), entity_.name,
-                                 entity_.index->types()));
+  require_key_types(keys, *entity_.index, entity_.name,
+                    fmt::format("table '{}', column '{}'", name_, task_.entity_column));
   target_ = table.find(task_.target);
   const bool has_target_nodes = target_nodes_ && target_ >= 0;
   each_chunk(table, [&](int64_t first, int64_t rows) {

@@ -44,7 +44,7 @@ class SeedPass {
   std::string name_;  // For messages and the scratch.
   KeyLookup nodes_;
   std::optional<TargetNodes> target_nodes_;
-  std::unique_ptr<ColumnSink> sink_;  // Of targets that are no nodes.
+  std::unique_ptr<ColumnSink> sink_;  // Takes targets that are no nodes.
   int64_t time_ = -1, target_ = -1;   // Indices of columns, or -1.
   std::string time_unit_;
   NpyWriter* node_writer_ = nullptr;

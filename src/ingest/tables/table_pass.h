@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "ingest/tables/arrow_table.h"
-#include "ingest/tables/column_sink.h"
 #include "ingest/tables/edge_type.h"
 #include "ingest/tables/key_files.h"
+#include "ingest/tables/table_columns.h"
 #include "ingest/tables/table_spec.h"
 
 namespace plimsoll {
@@ -33,15 +33,9 @@ class TablePass {
     KeyColumns columns;
     EdgeType& edges;
   };
-  struct Sink {
-    size_t column;
-    std::unique_ptr<ColumnSink> sink;
-  };
 
-  void find_columns(const MakeEdges& make_edges);
-  void open_time();
+  void open_columns(const MakeEdges& make_edges);
   void read_chunk(int64_t first, int64_t rows);
-  std::span<const uint8_t> read_times(int64_t first, int64_t rows);
   void read_keys(int64_t first, int64_t rows, std::span<const uint8_t> kept);
   void read_foreign_keys(int64_t first, int64_t rows, std::span<const uint8_t> kept);
   Json finish();
@@ -54,15 +48,8 @@ class TablePass {
   std::optional<KeyColumns> key_;
   std::optional<KeyFiles> key_files_;
   std::vector<Foreign> foreign_;
-  std::vector<Sink> sinks_;
-  int64_t time_ = -1;  // Index of the column, or -1.
-  std::string time_unit_;
-  NpyWriter* time_writer_ = nullptr;
-  int64_t last_time_;
-  Values times_, values_;
-  Vector<uint8_t, Tag::ingest> kept_;
+  std::optional<TableColumns> columns_;
   int64_t read_ = 0;
-  int64_t without_time_ = 0;
 };
 
 }  // namespace plimsoll

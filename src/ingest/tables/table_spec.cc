@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/error.h"
@@ -34,6 +35,24 @@ void check_foreign_keys(const TableSpec& table, const std::vector<TableSpec>& ta
   }
 }
 
+// Source, name and target of an edge type.
+using EdgeTypeName = std::array<std::string, 3>;
+
+// Refuses two edge types of one name, whose files would be the same.
+void check_edge_types(const std::vector<TableSpec>& tables) {
+  std::set<EdgeTypeName> names;
+  const auto add = [&](const EdgeTypeName& type) {
+    if (!names.insert(type).second || !names.insert({type[2], "rev_" + type[1], type[0]}).second)
+      throw UsageError(
+          fmt::format("two edge types are called {}; rename a table or a column", fmt::join(type, " ")));
+  };
+  for (const TableSpec& table : tables) {
+    if (table.as_edge) add({table.foreign_keys[0].table, table.edge_name(), table.foreign_keys[1].table});
+    if (table.as_edge) continue;
+    for (const ForeignKey& key : table.foreign_keys) add({table.name, key.edge_name(), key.table});
+  }
+}
+
 }  // namespace
 
 std::string ForeignKey::edge_name() const {
@@ -47,7 +66,13 @@ void check_specs(const std::vector<TableSpec>& tables) {
     if (find_table(tables, table.name) != &table)
       throw UsageError(fmt::format("two tables are named '{}'; rename one", table.name));
     check_foreign_keys(table, tables);
+    if (table.as_edge && (!table.key.empty() || table.foreign_keys.size() != 2))
+      throw UsageError(
+          fmt::format("table '{}': is to be an edge type, which has no key and two foreign keys; it has "
+                      "{} and {} foreign keys",
+                      table.name, table.key.empty() ? "no key" : "a key", table.foreign_keys.size()));
   }
+  check_edge_types(tables);
 }
 
 }  // namespace plimsoll

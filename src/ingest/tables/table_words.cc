@@ -82,6 +82,13 @@ void add_table(const std::string& words, TablesOptions& options) {
   options.tables.push_back(std::move(table));
 }
 
+void make_edge_table(const std::string& name, TablesOptions& options) {
+  const auto table = std::ranges::find(options.tables, name, &TableSpec::name);
+  if (table == options.tables.end())
+    throw UsageError(fmt::format("--as-edge {}: there is no such table", name));
+  table->as_edge = true;
+}
+
 void add_meaning(const std::string& words, TablesOptions& options) {
   const size_t equals = words.rfind('=');
   const size_t dot = words.find('.');

@@ -13,7 +13,10 @@ namespace plimsoll {
 /// file).
 void add_table(const std::string& words, TablesOptions& options);
 
-/// Parses the value of --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
+/// Marks a table as an edge type. Errors: UsageError (no such table).
+void make_edge_table(const std::string& name, TablesOptions& options);
+
+/// Parses one --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
 void add_meaning(const std::string& words, TablesOptions& options);
 
 }  // namespace plimsoll

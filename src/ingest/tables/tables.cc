@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "ingest/tables/edge_table.h"
 #include "ingest/tables/edge_type.h"
 #include "ingest/tables/seed_pass.h"
 #include "ingest/tables/table_pass.h"
@@ -35,6 +36,7 @@ Json options_json(const TablesOptions& options) {
                       {"time_unit", table.time_unit},
                       {"foreign_keys", std::move(foreign)},
                       {"meanings", std::move(meanings)}});
+    if (table.as_edge) tables.back()["as_edge"] = true;  // Listed only if used, as it came later.
   }
   Json json = {{"tables", std::move(tables)}, {"reverse", options.reverse}};
   for (const TaskSpec& task : options.tasks) json["tasks"].push_back(task.name);
@@ -55,8 +57,16 @@ int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
   constexpr int64_t kMin = kMiB / 2;
   int64_t sorts = 3;  // One edge type needs three while it is written.
-  for (const TableSpec& table : options.tables)
-    sorts += static_cast<int64_t>(table.foreign_keys.size()) + (table.key.empty() ? 0 : 1);
+  int64_t keys = 0;
+  bool has_lookups = !options.tasks.empty();
+  for (const TableSpec& table : options.tables) {
+    sorts += static_cast<int64_t>(table.foreign_keys.size());
+    keys += table.key.empty() ? 0 : 1;
+    has_lookups = has_lookups || table.as_edge;
+  }
+  constexpr int64_t kOfLookups = 6;  // Two lookups of keys, and the edges that they make.
+  if (has_lookups) sorts = std::max(sorts, kOfLookups);
+  sorts += keys;
   const Ledger& ledger = Ledger::process();
   if (ledger.cap() == Ledger::kUnlimited) return kMax;
   return std::clamp((ledger.cap() - ledger.held()) / 2 / sorts, kMin, kMax);
@@ -86,6 +96,8 @@ class TablesBuild {
   size_t next_table() const;
   size_t index_of(const std::string& table) const;
   void read_table(size_t table);
+  void read_edge_table(size_t table);
+  void note_left_out(const std::string& table, const Json& left_out);
   void write_edges();
   Json write_task(const TaskSpec& task);
   Json manifest(const Json& provenance);
@@ -95,7 +107,7 @@ class TablesBuild {
   DataSetWriter set_;
   TableScratch scratch_;
   std::vector<NodeTypeState> states_;
-  std::vector<Json> entries_;  // Entries of the node types in the manifest.
+  std::vector<Json> entries_;  // A node type, or the list of edge types, for each table.
   std::deque<Edges> edges_;
   Json tasks_ = Json::array();
   TablesResult result_;
@@ -110,7 +122,7 @@ size_t TablesBuild::index_of(const std::string& table) const {
 size_t TablesBuild::next_table() const {
   size_t first = states_.size();
   for (size_t table = 0; table < states_.size(); ++table) {
-    if (states_[table].is_read) continue;
+    if (states_[table].is_read || options_.tables[table].as_edge) continue;
     if (first == states_.size()) first = table;
     const auto is_known = [&](const ForeignKey& key) { return states_[index_of(key.table)].is_read; };
     if (std::ranges::all_of(options_.tables[table].foreign_keys, is_known)) return table;
@@ -131,9 +143,30 @@ void TablesBuild::read_table(size_t table) {
     result_.rows = before + rows;
     progress_(result_.rows);
   });
-  for (const Json& column : entries_[table]["left_out"])
-    result_.left_out.push_back(fmt::format("{}.{}: {}", states_[table].name,
-                                           column["name"].get<std::string>(),
+  note_left_out(states_[table].name, entries_[table]["left_out"]);
+}
+
+void TablesBuild::read_edge_table(size_t table) {
+  const int64_t before = result_.rows;
+  const TableSpec& spec = options_.tables[table];
+  const auto state = [&](size_t end) -> const NodeTypeState& {
+    return states_[index_of(spec.foreign_keys[end].table)];
+  };
+  EdgeTable edges(spec, set_, scratch_, state(0), state(1));
+  entries_[table] = edges.run(options_.reverse, [&](int64_t rows) {
+    result_.rows = before + rows;
+    progress_(result_.rows);
+  });
+  result_.edges += edges.edges() * (options_.reverse ? 2 : 1);
+  result_.dangling += edges.dangling();
+  const Json& entry = entries_[table][0];
+  result_.rows_without_time += entry.value("rows_without_time", int64_t{0});
+  note_left_out(spec.name, entry["left_out"]);
+}
+
+void TablesBuild::note_left_out(const std::string& table, const Json& left_out) {
+  for (const Json& column : left_out)
+    result_.left_out.push_back(fmt::format("{}.{}: {}", table, column["name"].get<std::string>(),
                                            column["reason"].get<std::string>()));
 }
 
@@ -175,6 +208,10 @@ Json TablesBuild::manifest(const Json& provenance) {
   Json node_types = Json::array();
   Json edge_types = Json::array();
   for (size_t table = 0; table < states_.size(); ++table) {
+    if (options_.tables[table].as_edge) {
+      edge_types.insert(edge_types.end(), entries_[table].begin(), entries_[table].end());
+      continue;
+    }
     result_.nodes += states_[table].nodes;
     result_.rows_without_time += entries_[table].value("rows_without_time", int64_t{0});
     node_types.push_back(std::move(entries_[table]));
@@ -199,10 +236,12 @@ Json TablesBuild::manifest(const Json& provenance) {
 }
 
 TablesResult TablesBuild::run(const Json& provenance) {
-  for (size_t left = states_.size(); left > 0; --left) {
-    read_table(next_table());
+  for (size_t table = next_table(); table < states_.size(); table = next_table()) {
+    read_table(table);
     write_edges();
   }
+  for (size_t table = 0; table < states_.size(); ++table)
+    if (options_.tables[table].as_edge) read_edge_table(table);
   for (const TaskSpec& task : options_.tasks) tasks_.push_back(write_task(task));
   for (NodeTypeState& state : states_) state.index.reset();
   set_.publish(manifest(provenance), kTypedGraphVersion);

@@ -186,39 +186,63 @@ int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   const auto start = std::chrono::steady_clock::now();
-  const RowCounters before = counters_of_sampling();
+  before_start_up_ = counters_of_start_up();
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
   if (options_.row_places) host_uses_.resize(uses_.size());
   prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
   sample_all(threads, shapes);
   if (options_.row_places) clear_left_out();
-  resize_topology(0);
-  give_back_freed_memory();
-  const RowCounters after = counters_of_sampling();
-  // Reading needs memory that does not grow after the run is planned.
-  const MutexLock lock(mutex_);
   sizes_ = sizes_of(shapes);
   threads_ = threads;
-  for (const auto count : {&GraphShape::nodes, &GraphShape::edges})
-    sampler_.sample(std::ranges::max_element(shapes, {}, count) - shapes.begin(), sample_);
+  // Reading needs memory that does not grow after the run is planned.
+  try {
+    sample_largest(shapes);  // Its lists are in memory, if that holds all.
+  } catch (const BudgetExceeded&) {
+    resize_topology(0);
+    sample_largest(shapes);
+  }
+  resize_topology(0);
+  give_back_freed_memory();
+  const MutexLock lock(mutex_);
   direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
   overhead_ = Charge(Tag::blocks, kSampleOverhead + sample_.bytes());
-  start_up_ = {graphs(), seconds_since(start), after.bytes_read - before.bytes_read,
-               after.bytes_written - before.bytes_written};
+  start_up_ = {.graphs = graphs(), .seconds = seconds_since(start)};
+  is_starting_ = true;
   return shapes;
 }
 
-// Bytes of lists, of streams, and of samples that are stored, so far.
-RowCounters NeighbourSource::counters_of_sampling() const {
+// Samples the blocks with most nodes and with most edges, which are often the same.
+void NeighbourSource::sample_largest(std::span<const GraphShape> shapes) const {
+  const MutexLock lock(mutex_);
+  const auto nodes = std::ranges::max_element(shapes, {}, &GraphShape::nodes);
+  const auto edges = std::ranges::max_element(shapes, {}, &GraphShape::edges);
+  sampler_.sample(nodes - shapes.begin(), sample_);
+  if (edges != nodes) sampler_.sample(edges - shapes.begin(), sample_);
+}
+
+std::optional<StartUpCost> NeighbourSource::start_up_cost() const {
+  if (!start_up_ || !is_starting_) return start_up_;
+  const RowCounters now = counters_of_start_up();
+  StartUpCost cost = *start_up_;
+  cost.bytes_read = now.bytes_read - before_start_up_.bytes_read;
+  cost.bytes_written = now.bytes_written - before_start_up_.bytes_written;
+  return cost;
+}
+
+// Bytes of lists, of streams, of samples that are stored, and of rows without a cache, so far.
+RowCounters NeighbourSource::counters_of_start_up() const {
   const SharedLock lock(cache_mutex_);
-  RowCounters counters = earlier_counters_;
+  RowCounters counters = sum(earlier_counters_, direct_.counters());
   const TopologyCounters edges = topology_.counters();
   for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})
     counters.bytes_read += column.bytes_read;
-  if (kept_) counters.bytes_written += kept_->bytes_written();
+  if (kept_) {
+    counters.bytes_read += kept_->bytes_read();
+    counters.bytes_written += kept_->bytes_written();
+  }
   return counters;
 }
 
@@ -279,9 +303,20 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   const auto place = [&](const BlockSample& sample) { return append_graph(number, sample, block); };
   if (cache_ && cache_->read(number, place)) return;
   const MutexLock lock(mutex_);
-  if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
+  const bool is_stored = cache_ ? cache_->sample(number, sample_) : read_stored(number);
+  if (!is_stored) sampler_.sample(number, sample_);
   sample_.choose_rows(left_out());
   direct_.read(sample_.rows(), reinterpret_cast<float*>(place(sample_)));
+}
+
+// Reads a block from the sample file, if memory allows, before there is a cache.
+bool NeighbourSource::read_stored(int64_t number) const {
+  if (!kept_ || !kept_->has(number)) return false;
+  try {
+    return KeptSamples(*kept_, sizes_.max_note).get({&number, 1}, {&sample_, 1}, {});
+  } catch (const BudgetExceeded&) {
+    return false;
+  }
 }
 
 int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const Take& take) const {
@@ -348,6 +383,10 @@ void NeighbourSource::drop_cache() const {
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
+  if (is_starting_) {
+    start_up_ = start_up_cost();
+    is_starting_ = false;
+  }
   const ExclusiveLock lock(cache_mutex_);
   drop_cache();
   if (bytes <= 0) return;

@@ -71,7 +71,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   /// Samples every block of the run, without its features. Stores as many of the samples as the disk space
   /// permits.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
-  std::optional<StartUpCost> start_up_cost() const override { return start_up_; }
+  /// Includes blocks that were read since, until there is a cache.
+  std::optional<StartUpCost> start_up_cost() const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
@@ -109,7 +110,9 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
   const RowSet* left_out() const { return options_.row_places ? &left_out_ : nullptr; }
-  RowCounters counters_of_sampling() const;
+  RowCounters counters_of_start_up() const;
+  void sample_largest(std::span<const GraphShape> shapes) const;
+  bool read_stored(int64_t number) const PLIMSOLL_REQUIRES(mutex_);
   void clear_left_out() const;
   void drop_cache() const PLIMSOLL_REQUIRES(cache_mutex_);
   void resize_topology(int64_t bytes) const;
@@ -137,6 +140,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
   mutable std::optional<StartUpCost> start_up_;
+  mutable RowCounters before_start_up_;
+  mutable bool is_starting_ = false;
   mutable int threads_ = 1;  // Threads that sample.
 
   mutable Mutex mutex_;        // Locked after cache_mutex_.

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-void add_split(const GraphView& graph, const std::string& name, TargetNodes& found) {
+void add_split(const GraphView& graph, const std::string& name, PredictedTargets& found) {
   const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
   const size_t first = found.nodes.size();
   for (const int64_t node : graph.split(split)) {
@@ -27,10 +27,10 @@ void add_split(const GraphView& graph, const std::string& name, TargetNodes& fou
 
 }  // namespace
 
-TargetNodes predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
-                                 const std::vector<std::string>& splits,
-                                 const FullNeighbourOptions& options) {
-  TargetNodes found;
+PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
+                                      const std::vector<std::string>& splits,
+                                      const FullNeighbourOptions& options) {
+  PredictedTargets found;
   found.width = model.model->classes();
   if (graph.target_width() == 0)
     throw InputError(graph.set().folder().string() +

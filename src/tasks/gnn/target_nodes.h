@@ -12,7 +12,7 @@ namespace plimsoll {
 
 /// The nodes of some splits of one giant graph that have a known number to predict, and a model's outputs for
 /// them.
-struct TargetNodes {
+struct PredictedTargets {
   struct List {
     std::string name;  ///< Name of the split.
     size_t first = 0;  ///< Index of its first node.
@@ -34,7 +34,8 @@ struct TargetNodes {
 /// Predicts the nodes of splits from all their neighbours (engine/predict/full_neighbours.h). Errors:
 /// InputError if nodes have no numbers to predict, or not as many as the model has outputs; those of
 /// predict_nodes().
-TargetNodes predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
-                                 const std::vector<std::string>& splits, const FullNeighbourOptions& options);
+PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
+                                      const std::vector<std::string>& splits,
+                                      const FullNeighbourOptions& options);
 
 }  // namespace plimsoll

@@ -10,9 +10,9 @@ namespace plimsoll {
 std::vector<LabelResult> evaluate_labels(const GraphView& graph, DiskTopology& topology,
                                          const GnnModel& model, const std::vector<std::string>& splits,
                                          const FullNeighbourOptions& options) {
-  const TargetNodes found = predict_target_nodes(graph, topology, model, splits, options);
+  const PredictedTargets found = predict_target_nodes(graph, topology, model, splits, options);
   std::vector<LabelResult> results;
-  for (const TargetNodes::List& list : found.lists) {
+  for (const PredictedTargets::List& list : found.lists) {
     const std::span<const float> logits = list.rows(found.outputs, found.width);
     const std::span<const float> labels = list.rows(found.targets, found.width);
     results.push_back(

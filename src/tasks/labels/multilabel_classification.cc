@@ -23,7 +23,7 @@ class MultilabelClassification final : public Task {
   }
 
   EvaluationResult evaluate(const RunEvaluation& asked) const override {
-    require_no_detector_options(asked);
+    require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kLabels);
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits = splits_of_labels(graph, asked.split);

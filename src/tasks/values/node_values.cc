@@ -25,9 +25,9 @@ std::vector<RegressionResult> evaluate_node_values(const GraphView& graph, DiskT
                                                    const GnnModel& model,
                                                    const std::vector<std::string>& splits,
                                                    const FullNeighbourOptions& options) {
-  const TargetNodes found = predict_target_nodes(graph, topology, model, splits, options);
+  const PredictedTargets found = predict_target_nodes(graph, topology, model, splits, options);
   std::vector<RegressionResult> results;
-  for (const TargetNodes::List& list : found.lists) {
+  for (const PredictedTargets::List& list : found.lists) {
     const std::span<const float> values = list.rows(found.outputs, found.width);
     const std::span<const float> targets = list.rows(found.targets, found.width);
     results.push_back({list.name, 1, mean_squared_error(values, targets, model.model->target_units().scale),

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "ingest/tables/arrow_table.h"
+#include "ingest/tables/column_sink.h"
+#include "ingest/tables/table_spec.h"
+
+namespace plimsoll {
+
+/// Writes the times of a table and its columns that are no keys, while its rows are read. Not thread-safe.
+/// Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
+class TableColumns {
+ public:
+  /// `owner` are the first parts of the names of its files, such as {"users"}.
+  TableColumns(const TableSpec& spec, const ArrowTable& table, DataSetWriter& set,
+               std::vector<std::string> owner);
+
+  /// Opens the columns; those of keys are not among them.
+  void open_columns(const std::set<std::string>& keys);
+  /// Writes the times of some rows of the batch. Returns which rows have one, or nothing if all have.
+  std::span<const uint8_t> add_times(int64_t first, int64_t rows);
+  /// Writes the other columns of the same rows, without those at which `kept` is 0.
+  void add_values(int64_t first, int64_t rows, std::span<const uint8_t> kept);
+  /// Completes the files, and adds to `entry` what the manifest says about them.
+  void finish(Json& entry);
+
+  /// Returns the name of the column of times; empty without times.
+  const std::string& time_column() const { return time_column_; }
+  bool times_rise() const { return times_rise_; }
+
+ private:
+  struct Sink {
+    size_t column;
+    std::unique_ptr<ColumnSink> sink;
+  };
+
+  const TableSpec& spec_;
+  const ArrowTable& table_;
+  DataSetWriter& set_;
+  std::vector<std::string> owner_;
+  std::vector<Sink> sinks_;
+  int64_t time_ = -1;  // Index of the column, or -1.
+  std::string time_unit_, time_column_;
+  NpyWriter* time_writer_ = nullptr;
+  int64_t last_time_;
+  bool times_rise_ = true;
+  Values times_, values_;
+  Vector<uint8_t, Tag::ingest> kept_;
+  int64_t read_ = 0, without_time_ = 0;
+};
+
+}  // namespace plimsoll
