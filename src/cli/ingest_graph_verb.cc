@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
-#include "telemetry/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
@@ -17,6 +16,7 @@
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/graph/split_sizes.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -100,9 +100,9 @@ void run(IngestGraphVerbOptions& options) {
                          {"source_bytes", result.source_bytes},
                          {"comments", result.comments},
                          {"headers", result.headers}},
-             .text = made_text(result, options.shard, is_all),
-             .from = "sources",
-             .remarks = skipped(result) + splits_text(splits),
+              .text = made_text(result, options.shard, is_all),
+              .from = "sources",
+              .remarks = skipped(result) + splits_text(splits),
               .took = fmt::format("{} read in {} ({})", counted(result.edges_read, "edge"),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);

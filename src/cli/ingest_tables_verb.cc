@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "telemetry/counted.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
@@ -15,6 +14,7 @@
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
 #include "io/arrow_files.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

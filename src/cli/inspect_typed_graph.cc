@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "base/units.h"
-#include "telemetry/counted.h"
 #include "store/typed_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
-#include "telemetry/counted.h"
 #include "cli/inspect_typed_graph.h"
 #include "cli/inspector.h"
 #include "cli/verbs.h"
@@ -17,6 +16,7 @@
 #include "store/graph.h"
 #include "store/graph_set.h"
 #include "store/typed_graph.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

@@ -42,9 +42,9 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
   if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
         fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
-                    "make one by `plimsoll ingest graph`{}",
-                    data.string(), kind, recipe.task,
-                    recipe.task == "link_prediction" ? " and `plimsoll split-edges`" : ""));
+                    "make one with `plimsoll ingest graph`, and for link_prediction split it with "
+                    "`plimsoll split-edges`",
+                    data.string(), kind, recipe.task));
   if (kind == kGraphSetKind && kinds.size() == 1)
     throw UsageError(
         fmt::format("task '{}' needs a data set of {}; for a graph_set set task: graph_classification",
