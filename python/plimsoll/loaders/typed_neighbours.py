@@ -264,8 +264,8 @@ def _batch_of_graph(
         edges, rows = graph[edge_name], as_sampled[edge_name].numpy()
         batch[edge_name].update(edge_tensors(edges, rows))
         end = edges.time_end
-        if end == "edge":
-            batch[edge_name].time = torch.from_numpy(edges.time[rows])
+        if end == "edge" and (time := edges.time) is not None:
+            batch[edge_name].time = torch.from_numpy(time[rows])
             continue
         place = 0 if end == "source" else 1
         node_type = edge_name[2 * place]
