@@ -13,7 +13,7 @@
 namespace plimsoll {
 
 /// Sections that a module which `config` does not know adds to every recipe. A program registers them at its
-/// start (cli/known_recipe_parts.h), before it reads a recipe.
+/// start (cli/known_tasks.h), before it reads a recipe.
 struct RecipePart {
   std::any defaults;
   /// Puts the keys of the sections into their places.

@@ -20,6 +20,10 @@ std::vector<NamedTask>& known_tasks() {
 }  // namespace
 
 void register_tasks(std::span<const NamedTask> tasks) {
+  const std::vector<std::string_view> names = task_names();
+  for (const NamedTask& task : tasks)
+    if (std::ranges::find(names, task.name) == names.end())
+      throw Failure(fmt::format("task '{}' has no name in recipes (config/task_names.h)", task.name));
   known_tasks().assign(tasks.begin(), tasks.end());
 }
 

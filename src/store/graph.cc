@@ -237,7 +237,15 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
   }
   require_narrow_x();
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
-    throw damaged("the number of class_names differs from the number of classes");
+    throw damaged("class_names are not as many as classes");
+  const auto require_features = [&](const std::vector<std::string>& names, const char* column,
+                                    int64_t width) {
+    if (!names.empty() && std::ssize(names) != width)
+      throw damaged(fmt::format("manifest.json: features names {} columns of {}, which has {}", names.size(),
+                                column, width));
+  };
+  require_features(tables_.node_features, "x", node_features());
+  require_features(tables_.edge_features, "edge_attr", edge_features());
 }
 
 // Checks that the manifest's entry for x agrees with the column.

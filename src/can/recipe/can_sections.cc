@@ -64,7 +64,7 @@ constexpr auto kDetectorTasks = std::to_array<std::string_view>({"autoencoder", 
 // The order is part of the identity of a run.
 void add_can_keys(CanSections& can, RecipeKeys& keys) {
   keys.add_section_before("data.without", "data", can.windows);
-  keys.add_section_before("split.by", "data", can.calibration);
+  keys.add_section_before("features.standardize", "data", can.calibration);
   keys.add_section_before("gnn.conv", "gat", can.gat);
   keys.add_section_before("gnn.conv", "vgae", can.vgae);
   keys.add_section_before("gnn.conv", "teacher.gat", can.teacher.gat);

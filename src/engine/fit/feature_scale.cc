@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ranges>
 
 #include "base/interrupt.h"
 #include "base/units.h"
@@ -43,6 +44,18 @@ class FeatureMoments {
   std::vector<double> squares_;  // Sums of squared differences to the means.
 };
 
+template <typename Nodes>
+FeatureScale scale_of_nodes(const GraphView& graph, const Nodes& nodes) {
+  FeatureMoments moments(graph.node_features());
+  std::vector<float> row(static_cast<size_t>(graph.node_features()));
+  for (const int64_t node : nodes) {
+    throw_if_interrupted(kWork);
+    graph.copy_x(node, row);
+    moments.add(row);
+  }
+  return moments.scale();
+}
+
 }  // namespace
 
 FeatureScale feature_scale(const BlockSource& source, std::span<const int64_t> graphs) {
@@ -62,14 +75,11 @@ FeatureScale feature_scale(const BlockSource& source, std::span<const int64_t> g
 }
 
 FeatureScale feature_scale(const GraphView& graph, std::span<const int64_t> nodes) {
-  FeatureMoments moments(graph.node_features());
-  std::vector<float> row(static_cast<size_t>(graph.node_features()));
-  for (const int64_t node : nodes) {
-    throw_if_interrupted(kWork);
-    graph.copy_x(node, row);
-    moments.add(row);
-  }
-  return moments.scale();
+  return scale_of_nodes(graph, nodes);
+}
+
+FeatureScale feature_scale(const GraphView& graph) {
+  return scale_of_nodes(graph, std::views::iota(int64_t{0}, graph.nodes()));
 }
 
 std::string unequal_scales(const FeatureScale& scale, size_t first, const std::vector<std::string>& names) {

@@ -23,6 +23,8 @@ struct FeatureScale {
 FeatureScale feature_scale(const BlockSource& source, std::span<const int64_t> graphs);
 /// Does the same for nodes of one giant graph. Errors: Interrupted.
 FeatureScale feature_scale(const GraphView& graph, std::span<const int64_t> nodes);
+/// Does the same for all nodes of one giant graph.
+FeatureScale feature_scale(const GraphView& graph);
 
 /// A sentence about the features that vary most and least, if one varies more than 1,000 times as much as the
 /// other; else empty. Features before `first` and constant ones do not count. `names` may be empty.

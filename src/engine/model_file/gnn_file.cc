@@ -37,6 +37,15 @@ TrainedContents contents_of(const SafetensorsView& file) {
   return contents;
 }
 
+// Class names are indexed by the model's outputs.
+void require_names(const GnnModel& model, const std::string& file) {
+  const std::vector<std::string>& classes = model.names.classes;
+  if (!classes.empty() && std::ssize(classes) != model.model->classes())
+    throw InputError(
+        fmt::format("{}: names {} classes, expected {}, the outputs of the model; train it again", file,
+                    classes.size(), model.model->classes()));
+}
+
 }  // namespace
 
 const Gnn& GnnModel::gnn() const {
@@ -71,6 +80,7 @@ GnnModel load_gnn(const std::filesystem::path& path) {
   model.trained_on = file.meta("plimsoll.trained_on");
   model.contents = contents_of(file);
   model.names = read_names(file);
+  require_names(model, file.path());
   return model;
 }
 

@@ -11,8 +11,10 @@
 namespace plimsoll {
 
 bool are_numbers(const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (names[i] != fmt::format("feature_{}", i)) return false;
+  // Edges with weights have them first, under this name.
+  const size_t first = !names.empty() && names.front() == "edge_weight" ? 1 : 0;
+  for (size_t i = first; i < names.size(); ++i)
+    if (names[i] != fmt::format("feature_{}", i - first)) return false;
   return true;
 }
 
@@ -30,13 +32,10 @@ ColumnOrder::ColumnOrder(const std::vector<std::string>& expected, const std::ve
   if (expected == found || are_numbers(expected) || are_numbers(found)) return;
   std::map<std::string, size_t> places;
   for (size_t column = 0; column < found.size(); ++column) places.emplace(found[column], column);
-  for (const std::string& name : expected) {
-    const auto place = places.find(name);
-    if (place != places.end()) columns_.push_back(place->second);
-  }
-  // A name that occurs twice has one place, and then the counts differ.
-  if (columns_.size() == expected.size() && places.size() == found.size() && found.size() == expected.size())
-    return;
+  // Each place is used once, so a name that occurs twice in either list makes the counts differ.
+  for (const std::string& name : expected)
+    if (const auto place = places.extract(name)) columns_.push_back(place.mapped());
+  if (places.empty() && columns_.size() == expected.size() && found.size() == expected.size()) return;
   throw InputError(
       fmt::format("the data has the {} {}, expected those of the model, in any order: {}; give it data with "
                   "these columns",

@@ -29,7 +29,8 @@ class ColumnOrder {
   std::vector<size_t> columns_;  // The column of the data for each column of the model; empty: the same.
 };
 
-/// Whether names are feature_0, feature_1 and so on: those of columns without names.
+/// Whether names are feature_0, feature_1 and so on, perhaps after edge_weight: those of columns without
+/// names.
 bool are_numbers(const std::vector<std::string>& names);
 
 /// Names in quotes, separated by commas: at most eight, then how many more there are.

@@ -16,19 +16,6 @@ void require_features(const GraphView& graph) {
                      ": nodes have no features (column x); give some to `plimsoll ingest graph`");
 }
 
-// Returns 0 for a node with a known number, else -1.
-int64_t known_target(const GraphView& graph, int64_t node, NodeLabels labels) {
-  int64_t known = -1;
-  for (const float value : graph.targets_of(node)) {
-    if (std::isnan(value)) continue;
-    known = 0;
-    if (labels == NodeLabels::multi && value != 0 && value != 1)
-      throw InputError(fmt::format("{}: node {}: found the label {}, expected 0, 1, or NaN if it is unknown",
-                                   graph.set().folder().string(), graph.id(node), value));
-  }
-  return known;
-}
-
 SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels labels) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
   const std::span<const int64_t> nodes = graph.split(static_cast<size_t>(split - kGraphSplits.begin()));
@@ -37,9 +24,15 @@ SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels lab
     if (node < 0 || node >= graph.nodes())
       throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
                                    graph.set().folder().string(), name, node, graph.nodes() - 1));
-    list.labels.push_back(labels == NodeLabels::classes ? graph.y()[static_cast<size_t>(node)]
-                                                        : known_target(graph, node, labels));
+    list.labels.push_back(labels == NodeLabels::classes           ? graph.y()[static_cast<size_t>(node)]
+                          : has_known_target(graph, node, labels) ? 0
+                                                                  : -1);
   }
+  if (labels != NodeLabels::classes && !nodes.empty() && std::ranges::max(list.labels) < 0)
+    throw InputError(
+        fmt::format("{}: no node of the split '{}' has a known number or label to predict (column "
+                    "node_target)",
+                    graph.set().folder().string(), name));
   return list;
 }
 
@@ -54,6 +47,19 @@ SeedList edges_of(const GraphView& graph, const std::string& name) {
 }
 
 }  // namespace
+
+bool has_known_target(const GraphView& graph, int64_t node, NodeLabels labels) {
+  bool is_known = false;
+  for (const float value : graph.targets_of(node)) {
+    if (std::isnan(value)) continue;
+    is_known = true;
+    if (std::isinf(value) || (labels == NodeLabels::multi && value != 0 && value != 1))
+      throw InputError(fmt::format("{}: node {}: found {}, expected {}, or NaN if it is unknown",
+                                   graph.set().folder().string(), graph.id(node), value,
+                                   labels == NodeLabels::multi ? "a label 0 or 1" : "a finite number"));
+  }
+  return is_known;
+}
 
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,9 @@ class ClassNumbers {
   /// lists must outlive the object.
   ClassNumbers(const std::vector<std::string>& model, const std::vector<std::string>& data, int64_t classes);
 
-  /// Returns the model's number of a class of the data set. Errors: InputError that begins with `where`, for
+  /// Returns the model's number of a class of the data set. Errors: InputError that begins with where(), for
   /// a class that the model does not know.
-  int64_t of(int64_t label, const std::string& where) const;
+  int64_t of(int64_t label, const std::function<std::string()>& where) const;
 
  private:
   const std::vector<std::string>& model_;

@@ -113,7 +113,8 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
       const int64_t label = graph.y()[static_cast<size_t>(node)];
       if (label < 0) continue;
       nodes.push_back(node);
-      labels.push_back(numbers.of(label, fmt::format("{}: the label of node {}", name, graph.id(node))));
+      labels.push_back(
+          numbers.of(label, [&] { return fmt::format("{}: the label of node {}", name, graph.id(node)); }));
     }
     lists.push_back({name, first, nodes.size() - first});
   }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -91,20 +90,16 @@ void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
   std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
 }
 
-// The nodes of one giant graph that train: all of them if edges are learned.
-std::vector<int64_t> training_nodes(const NeighbourSource& giant) {
-  const auto& nodes = giant.blocks().lists()[0].nodes;
-  std::vector<int64_t> all(nodes.begin(), nodes.end());
-  if (!all.empty()) return all;
-  all.resize(static_cast<size_t>(giant.graph().nodes()));
-  std::iota(all.begin(), all.end(), int64_t{0});
-  return all;
+// The scale over the nodes that are trained on. If edges are learned, these are all nodes of a giant graph.
+FeatureScale training_scale(const GnnStageOptions& options) {
+  if (options.giant == nullptr) return feature_scale(*options.source, options.split->training);
+  const GraphView& graph = options.giant->graph();
+  const auto& nodes = options.giant->blocks().lists()[0].nodes;
+  return nodes.empty() ? feature_scale(graph) : feature_scale(graph, nodes);
 }
 
 void learn_features(const GnnStageOptions& options, const GraphModel& model) {
-  const FeatureScale scale = options.giant != nullptr
-                                 ? feature_scale(options.giant->graph(), training_nodes(*options.giant))
-                                 : feature_scale(*options.source, options.split->training);
+  const FeatureScale scale = training_scale(options);
   const FeatureUnits units = model.feature_units();
   auto* const mean = units.mean.mutable_data_ptr<float>();
   auto* const deviation = units.scale.mutable_data_ptr<float>();
@@ -124,8 +119,25 @@ ModelNames names_of(const GnnStageOptions& options, const GraphModel& model) {
   if (options.head != GnnHead::graphs && options.head != GnnHead::nodes) return names;
   if (model.gives_values()) return names;
   names.classes = options.class_names;
-  if (std::ssize(names.classes) > model.classes()) names.classes.resize(static_cast<size_t>(model.classes()));
+  // Labels above the number of names have none, and then a name is of no use.
+  if (std::ssize(names.classes) < model.classes()) names.classes.clear();
+  if (!names.classes.empty()) names.classes.resize(static_cast<size_t>(model.classes()));
   return names;
+}
+
+// Throws InputError if init_from has weights for other features than the data has, or in another order.
+void require_features_of(const std::string& init_from, const ModelNames& data) {
+  if (init_from.empty()) return;
+  const ModelNames model = read_names(SafetensorsView(init_from));
+  const auto require = [&](const std::vector<std::string>& expected, const std::vector<std::string>& found,
+                           const char* what) {
+    if (ColumnOrder(expected, found, what).changes())
+      throw InputError(
+          fmt::format("init_from: {} was trained on the {} {}; the data has them in another order: {}",
+                      init_from, what, names_in_words(expected), names_in_words(found)));
+  };
+  require(model.node_features, data.node_features, "node features");
+  require(model.edge_features, data.edge_features, "edge features");
 }
 
 const TrainingSplit& seen_of(const GnnStageOptions& options) {
@@ -197,6 +209,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   result.trained.names = names_of(options, *result.trained.model);
+  require_features_of(options.recipe->init_from, result.trained.names);
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();

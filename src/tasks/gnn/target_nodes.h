@@ -6,6 +6,7 @@
 #include "engine/model_file/gnn_file.h"
 #include "engine/predict/full_neighbours.h"
 #include "memory/vector.h"
+#include "sample/seeds/seed_lists.h"
 #include "store/graph.h"
 
 namespace plimsoll {
@@ -33,9 +34,9 @@ struct PredictedTargets {
 
 /// Predicts the nodes of splits from all their neighbours (engine/predict/full_neighbours.h). Errors:
 /// InputError if nodes have no numbers to predict, or not as many as the model has outputs; those of
-/// predict_nodes().
+/// has_known_target() and predict_nodes().
 PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
-                                      const std::vector<std::string>& splits,
+                                      const std::vector<std::string>& splits, NodeLabels labels,
                                       const FullNeighbourOptions& options);
 
 }  // namespace plimsoll

@@ -10,7 +10,8 @@ namespace plimsoll {
 std::vector<LabelResult> evaluate_labels(const GraphView& graph, DiskTopology& topology,
                                          const GnnModel& model, const std::vector<std::string>& splits,
                                          const FullNeighbourOptions& options) {
-  const PredictedTargets found = predict_target_nodes(graph, topology, model, splits, options);
+  const PredictedTargets found =
+      predict_target_nodes(graph, topology, model, splits, NodeLabels::multi, options);
   std::vector<LabelResult> results;
   for (const PredictedTargets::List& list : found.lists) {
     const std::span<const float> logits = list.rows(found.outputs, found.width);

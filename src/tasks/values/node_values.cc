@@ -25,7 +25,8 @@ std::vector<RegressionResult> evaluate_node_values(const GraphView& graph, DiskT
                                                    const GnnModel& model,
                                                    const std::vector<std::string>& splits,
                                                    const FullNeighbourOptions& options) {
-  const PredictedTargets found = predict_target_nodes(graph, topology, model, splits, options);
+  const PredictedTargets found =
+      predict_target_nodes(graph, topology, model, splits, NodeLabels::numbers, options);
   std::vector<RegressionResult> results;
   for (const PredictedTargets::List& list : found.lists) {
     const std::span<const float> values = list.rows(found.outputs, found.width);
