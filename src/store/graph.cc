@@ -236,16 +236,20 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphK
     throw damaged(std::string("manifest.json: ") + error.what());
   }
   require_narrow_x();
-  if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
-    throw damaged("class_names are not as many as classes");
-  const auto require_features = [&](const std::vector<std::string>& names, const char* column,
-                                    int64_t width) {
-    if (!names.empty() && std::ssize(names) != width)
-      throw damaged(fmt::format("manifest.json: features names {} columns of {}, which has {}", names.size(),
-                                column, width));
+  require_names();
+}
+
+// Checks that the manifest has as many names as the columns have features or classes.
+void GraphView::require_names() const {
+  const auto require = [&](const std::vector<std::string>& names, const char* what, int64_t expected) {
+    if (!names.empty() && std::ssize(names) != expected)
+      throw InputError(
+          fmt::format("{}: manifest.json names {} {}, expected {}; the data set is damaged, make it again",
+                      set_.folder().string(), names.size(), what, expected));
   };
-  require_features(tables_.node_features, "x", node_features());
-  require_features(tables_.edge_features, "edge_attr", edge_features());
+  require(tables_.class_names, "classes", tables_.classes);
+  require(tables_.node_features, "features of nodes (column 'x')", node_features());
+  require(tables_.edge_features, "features of edges (column 'edge_attr')", edge_features());
 }
 
 // Checks that the manifest's entry for x agrees with the column.

@@ -170,6 +170,7 @@ class GraphView {
  private:
   void read_tables();
   void require_narrow_x() const;
+  void require_names() const;
 
   DataSetView set_;
   GraphTables tables_;
