@@ -56,5 +56,15 @@ TEST(NodeIdMap, ItsMemoryStandsInTheLedger) {
   EXPECT_THROW(table.begin(node, tree, false), BudgetExceeded);
 }
 
+TEST(NodeIdMap, ANodeThatOccursTwiceHasTheFirstOfItsNumbers) {
+  NodeIdMap::Column node = {5, 7, 5}, tree = {0, 1, 2};
+  NodeIdMap table;
+  table.begin(node, tree, false);
+  EXPECT_EQ(table.find(5, 0), 0);
+  for (int64_t more = 100; more < 5000; ++more) table.find_or_add(more, 0);  // The table grows.
+  EXPECT_EQ(table.find_or_add(5, 1), 0);
+  EXPECT_EQ(table.find(7, 0), 1);
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -193,8 +194,32 @@ TEST_F(RangeSamplerTest, ItEndsWhenItIsTold) {
   EXPECT_LE(used, 3 + 1);
 }
 
-// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Before and
-// after that, some blocks are sampled separately, each with at most one pass per hop.
+// It is reported from the first hop on, before the first sample is complete.
+TEST_F(RangeSamplerTest, ARunReportsHowManyBlocksAreSampled) {
+  NeighbourSourceOptions asked = options();
+  for (const bool in_ranges : {false, true}) {
+    if (in_ranges) asked.scratch = {.folder = {}, .bytes = {}, .temporary = folder_.path()};
+    const auto source = open(asked);
+    int64_t calls = 0, last = 0;
+    source->report_sampling([&](int64_t done, int64_t total) {
+      ++calls;
+      EXPECT_EQ(total, source->graphs());
+      EXPECT_GE(done, last);
+      last = done;
+    });
+    {
+      std::optional<LedgerCap> cap;
+      if (in_ranges) cap.emplace(5 << 20);
+      source->shapes(2);
+    }
+    EXPECT_EQ(last, source->graphs());
+    EXPECT_EQ(calls, in_ranges ? 4 * source->graphs() : calls);
+    EXPECT_GT(calls, source->graphs() / 8);
+  }
+}
+
+// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Some blocks
+// are sampled by themselves, before and after that, each with a pass at most for each hop.
 TEST_F(RangeSamplerTest, ARunReadsListsOnceAHop) {
   NeighbourSourceOptions asked = options();
   const auto in_memory = open(asked)->shapes(2);

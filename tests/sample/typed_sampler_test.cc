@@ -11,10 +11,12 @@
 #include <tuple>
 #include <vector>
 
+#include "base/workers.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "support/chi_square.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
+#include "support/ledger_cap.h"
 #include "support/random_typed_graph.h"
 
 namespace plimsoll {
@@ -283,6 +285,53 @@ TEST(TypedSampler, FanOutsMayDifferByEdgeType) {
   EXPECT_GT(out.edges[2].per_hop[1], 0);
   EXPECT_TRUE(out.edges[3].edge.empty());
   EXPECT_EQ(out.nodes[kUsers].per_hop.size(), 3U);
+}
+
+TEST(TypedSampler, ThreadsAndOlderBatchesHaveNoInfluence) {
+  const RandomTypedGraph graph(30, 80, 12, 14);
+  const TypedTopology topology = graph.topology();
+  const TypedOptions options{.fan_outs = four_times({3, 2})};
+  const auto batches = [&](int threads) {
+    std::vector<TypedColumns> all(20);
+    std::vector<TypedSampler> samplers(static_cast<size_t>(threads), {topology, options, 7});
+    Workers workers(threads);
+    workers.run_ordered(20, [&](int64_t item, Turn& turn) {
+      const std::vector<int64_t> nodes = {item, item + 1}, times = {item, 2 * item};
+      const TypedSeeds seeds{kUsers, nodes, times};
+      TypedSample out;
+      samplers[static_cast<size_t>(turn.worker())].sample(std::span(&seeds, 1), 1, out);
+      all[static_cast<size_t>(item)] = columns_of(out);
+    });
+    return all;
+  };
+  const std::vector<TypedColumns> one = batches(1);
+  EXPECT_EQ(one, batches(2));
+  EXPECT_EQ(one, batches(4));
+}
+
+TEST(TypedSampler, KeepsWithinTheBudgetOrSaysSo) {
+  const RandomTypedGraph graph(30, 80, 12, 15);
+  const TypedTopology topology = graph.topology();
+  const std::vector<int64_t> nodes = {0, 1, 2, 3}, times = {39, 38, 37, 36};
+  const TypedSeeds seeds{kUsers, nodes, times};
+  TypedSampler sampler(topology, {.fan_outs = four_times({-1, -1, -1})}, 7);
+  TypedSample out;
+  {
+    const LedgerCap cap(16 << 10);
+    EXPECT_THROW(sampler.sample(std::span(&seeds, 1), 1, out), BudgetExceeded);
+  }
+  sampler.sample(std::span(&seeds, 1), 1, out);
+  TypedSample expected;
+  TypedSampler(topology, {.fan_outs = four_times({-1, -1, -1})}, 7).sample(std::span(&seeds, 1), 1, expected);
+  EXPECT_EQ(columns_of(out), columns_of(expected));
+}
+
+TEST(TypedSampler, NoSeedsNoNodes) {
+  const RandomTypedGraph graph(30, 80, 12, 16);
+  const TypedSample out = sample_of(graph.topology(), {.fan_outs = four_times({3, 3})}, kOrders, {});
+  EXPECT_TRUE(out.nodes[kOrders].node.empty());
+  EXPECT_THAT(out.nodes[kUsers].per_hop, ElementsAre(0, 0, 0));
+  EXPECT_THAT(out.edges[0].per_hop, ElementsAre(0, 0));
 }
 
 TEST(TypedSampler, RefusesWhatItCannotDo) {

@@ -6,23 +6,24 @@
 namespace plimsoll {
 namespace {
 
-// Rates of a modest disk. They are not measured, so that a budget is divided in the same way every time.
-constexpr double kNominalBytesPerS = 1e9;
-constexpr double kNominalPiecesPerS = 50'000;
+// Rates of a modest disk, and of a worker.
+constexpr double kDiskBytesPerS = 1e9;
+constexpr double kDiskPiecesPerS = 50'000;
+constexpr double kMemoryBytesPerS = 2e9;
 constexpr double kMinGain = 0.1;
 
-double predicted_seconds(const ReadingCost& cost, const BlocksAhead& ahead, double seconds_per_graph) {
+double predicted_seconds(const ReadingCost& cost, const BlocksAhead& ahead, int64_t graph_bytes) {
   const double graphs =
       static_cast<double>(cost.training) + kForwardShare * static_cast<double>(cost.validating);
-  const double read = cost.read / kNominalBytesPerS + cost.pieces / kNominalPiecesPerS;
+  const double read = cost.read / kDiskBytesPerS + cost.pieces / kDiskPiecesPerS;
+  const double computed = graphs * static_cast<double>(graph_bytes) / kMemoryBytesPerS;
   const double waited = ahead.prefetch > 0 ? 0 : read;
-  return std::max(read + cost.written / kNominalBytesPerS,
-                  (graphs * seconds_per_graph + waited) / ahead.blocks);
+  return std::max(read + cost.written / kDiskBytesPerS, (computed + waited) / ahead.blocks);
 }
 
 }  // namespace
 
-BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, double seconds_per_graph,
+BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, int64_t graph_bytes,
                           const std::function<int64_t(const BlocksAhead&)>& cache_bytes) {
   if (cache_bytes(max) >= source.max_cache_bytes()) return max;  // Nothing is missing.
   std::optional<BlocksAhead> best;
@@ -30,17 +31,15 @@ BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, dou
   const auto consider = [&](const BlocksAhead& ahead) {
     const auto cost = source.reading_cost(std::max<int64_t>(cache_bytes(ahead), 0));
     if (!cost) return;
-    const double seconds = predicted_seconds(*cost, ahead, seconds_per_graph);
+    const double seconds = predicted_seconds(*cost, ahead, graph_bytes);
     const double gain = !best || ahead.blocks == best->blocks ? 0 : kMinGain;
     if (best && seconds >= (1 - gain) * best_seconds) return;
     best = ahead;
     best_seconds = seconds;
   };
-  for (int blocks = max.blocks; blocks > 0; blocks /= 2) {
+  for (int blocks = max.blocks; blocks > 0; blocks /= 2)
     for (const int64_t prefetch : {max.prefetch, int64_t{1}, int64_t{0}})
       if (prefetch <= max.prefetch) consider({blocks, prefetch});
-    if (seconds_per_graph == 0) break;
-  }
   return best.value_or(max);
 }
 

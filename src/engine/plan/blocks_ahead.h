@@ -18,10 +18,10 @@ struct BlocksAhead {
 /// chosen; the larger number of blocks unless the smaller is at least a tenth faster. Returns `max` for a
 /// source without a cache.
 ///
-/// The prediction: a disk that reads and writes kNominalBytesPerS works while blocks are computed. If no
-/// block is read ahead, a worker that waits for its block computes nothing. `seconds_per_graph` is the
-/// measured time of a training step on one graph; with 0 it is not known, and only `prefetch` is chosen.
-BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, double seconds_per_graph,
+/// The prediction: a disk of 1 GB/s works while blocks are computed, which takes the time in which 2 GB/s of
+/// memory are used, of which a graph takes `graph_bytes`. If no block is read ahead, a worker that waits for
+/// its block computes nothing. No time is measured, so that a budget is divided in the same way every time.
+BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, int64_t graph_bytes,
                           const std::function<int64_t(const BlocksAhead&)>& cache_bytes);
 
 /// Approximate share of the forward pass in the time of a step.

@@ -76,6 +76,7 @@ class Planner {
     }
     measure(training, false);
     MemoryPlan whole = divide(work, false);
+    const int whole_blocks = max_blocks_;
     if (in_.recompute == GradientCheckpointing::off) return whole;
     measure(training, true);
     MemoryPlan again = divide(work, true);
@@ -83,15 +84,15 @@ class Planner {
     again.speed = whole.speed;
     whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
     // A layer that runs again costs up to a third of the time of its block.
-    const bool more_at_once = again.execution.blocks * 3 >= whole.execution.blocks * 4;
+    const bool more_at_once = max_blocks_ * 3 >= whole_blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
-      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}",
-                                                          again.execution.blocks, whole.execution.blocks)
-                                            : "makes the budget feasible";
+      again.recompute_note = whole.feasible
+                                 ? fmt::format("{} blocks in flight, not {}", max_blocks_, whole_blocks)
+                                 : "makes the budget feasible";
       return again;
     }
     whole.recompute_note =
-        whole.execution.blocks == in_.memory.threads ? "not needed: all threads have a block" : "no gain";
+        whole_blocks == in_.memory.threads ? "not needed: all threads have a block" : "no gain";
     return whole;
   }
 
@@ -193,20 +194,22 @@ class Planner {
     needs.heap += heap_per_block_;
   }
 
-  // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
-  void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) const {
+  // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
+  void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) {
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
+    max_blocks_ = blocks;
     plan.feasible = needs.slab(blocks) >= needs.worst;
     ExecutionPlan& execution = plan.execution;
     execution.min_bytes = needs.worst;
     set_blocks(execution, needs, {blocks, in_.prefetch});
     const BlocksAhead max{blocks, execution.prefetch};
-    const BlocksAhead chosen = choose_blocks(*in_.source, max, seconds_per_graph_, [&](const auto& ahead) {
-      ExecutionPlan tried = execution;
-      set_blocks(tried, needs, ahead);
-      return tried.cache_bytes;
-    });
+    const BlocksAhead chosen =
+        choose_blocks(*in_.source, max, needs.mean + needs.graphs, [&](const auto& ahead) {
+          ExecutionPlan tried = execution;
+          set_blocks(tried, needs, ahead);
+          return tried.cache_bytes;
+        });
     set_blocks(execution, needs, chosen);
     plan.heap = chosen.blocks * needs.heap;
   }
@@ -311,6 +314,7 @@ class Planner {
   std::optional<PlannedWork> teaching_;  // Set if there is an OffloadedTeacher.
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
+  int max_blocks_ = 1;       // Blocks that fit next to each other in the plan that divide() made last.
   int64_t probes_peak_ = 0;  // Peak of the ledger while probes ran.
   int64_t probes_ = 0;       // Bytes that running a probe needs.
 };

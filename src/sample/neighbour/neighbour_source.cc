@@ -126,6 +126,16 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
   counted_blocks_ = (graphs() + step - 1) / step;
   Vector<std::byte, Tag::blocks> note;
   bool has_room = keeps;
+  // A block counts as sampled in part after each hop that is read in ranges.
+  const int64_t passes = shares.stream_bytes > 0 ? hops() + 1 : 1;
+  Mutex progress_mutex;
+  int64_t passed = 0;
+  const auto count_pass = [&](int64_t some) {
+    if (!progress_) return;
+    const MutexLock lock(progress_mutex);
+    passed += some;
+    progress_(std::min(passed / passes, graphs()), graphs());
+  };
   const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
     for (const BlockSample& sample : group) {
       shapes[static_cast<size_t>(sample.number)] = sample.shape(
@@ -134,6 +144,7 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
       if (sample.number % step != 0) continue;
       for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
+    count_pass(std::ssize(group));
     if (!keeps) return true;
     turn.wait();
     for (const BlockSample& sample : group) {
@@ -145,7 +156,8 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
   };
   // Validation blocks are read in each epoch, so their samples are stored first.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
-  const StreamBytes streams = sample_blocks(sampled_from(), topology_, shares, all, space, use);
+  const StreamBytes streams =
+      sample_blocks(sampled_from(), topology_, shares, all, space, use, [&] { count_pass(1); });
   const ExclusiveLock lock(cache_mutex_);
   earlier_counters_.bytes_read += streams.read;
   earlier_counters_.bytes_written += streams.written;

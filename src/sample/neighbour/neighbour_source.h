@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/shared_mutex.h"
@@ -68,6 +70,11 @@ class NeighbourSource : public BlockSource, private FeatureRows {
             .row_places = options_.row_places};
   }
   const GraphSetTables& tables() const override { return tables_; }
+  /// Receives the blocks that are sampled, of all, while shapes() samples: at each block of each hop, from
+  /// one thread at a time.
+  using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
+  /// Sets who receives it. No thread may be in shapes().
+  void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
   /// Samples every block of the run, without its features. Stores as many of the samples as the disk space
   /// permits.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
@@ -139,6 +146,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable float greatest_left_out_ = 0;
   mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
+  mutable SamplingProgress progress_;
   mutable std::optional<StartUpCost> start_up_;
   mutable RowCounters before_start_up_;
   mutable bool is_starting_ = false;

@@ -125,6 +125,7 @@ void RangeSampler::ask(ScratchStreams& streams, std::span<const int64_t> numbers
                             static_cast<uint32_t>(batch.node[place])};
       lane.writers[range_of(batch.node[place])].put(bytes_of_one(request));
     }
+    if (options_.on_hop) options_.on_hop();
   });
   for (Lane& lane : lanes_) {
     for (ScratchStreams::Writer& writer : lane.writers) writer.finish();

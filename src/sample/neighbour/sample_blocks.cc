@@ -25,12 +25,13 @@ struct InRanges {
 // Samples as many blocks as memory and disk allow; none if they are not enough.
 InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
-                          const StreamSpace& space, const SampledGroup& use) {
+                          const StreamSpace& space, const SampledGroup& use,
+                          const std::function<void()>& on_hop) {
   InRanges done;
   topology.resize(topology.min_bytes());
   RangeSampler sampler(
       from, topology,
-      {shares.threads, shares.topology_bytes, shares.stream_bytes, space.max_nodes, space.max_edges});
+      {shares.threads, shares.topology_bytes, shares.stream_bytes, space.max_nodes, space.max_edges, on_hop});
   if (!sampler.is_possible()) return done;
   Vector<int64_t, Tag::blocks> all;
   for (const BlockNumbers& range : numbers)
@@ -150,12 +151,13 @@ bool can_sample_in_ranges(const BlockSampler::From& from, const StreamSpace& spa
 
 StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
-                          const StreamSpace& space, const SampledGroup& use) {
+                          const StreamSpace& space, const SampledGroup& use,
+                          const std::function<void()>& on_hop) {
   if (shares.stream_bytes == 0) {
     sample_in_groups(from, topology, shares, numbers, use);
     return {};
   }
-  const InRanges done = sample_in_ranges(from, topology, shares, numbers, space, use);
+  const InRanges done = sample_in_ranges(from, topology, shares, numbers, space, use, on_hop);
   if (const auto rest = after(numbers, done.blocks); !rest.empty() && !done.enough)
     sample_in_groups(from, topology, shares.without_ranges(topology), rest, use);
   return done.bytes;

@@ -62,10 +62,11 @@ struct StreamBytes {
   int64_t read = 0;
   int64_t written = 0;
 };
-/// Samples the blocks of each range of numbers, one range after the other, on shares.threads threads. Resizes
-/// `topology`. Errors: those of BlockSampler, ThreadRefused, Interrupted.
+/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. `on_hop` is that
+/// of RangeSampler::Options. Errors: those of BlockSampler, ThreadRefused, Interrupted.
 StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
-                          const StreamSpace& space, const SampledGroup& use);
+                          const StreamSpace& space, const SampledGroup& use,
+                          const std::function<void()>& on_hop = {});
 
 }  // namespace plimsoll

@@ -127,7 +127,7 @@ void TypedSampler::expand(size_t edge_type, size_t hop, TypedSample& out) {
     lists_.resize(expanded.end - expanded.first);
     topology_.lists(edge_type).read_lists(
         std::span(out.nodes[target].node).subspan(expanded.first, lists_.size()), lists_);
-    if (is_timed_) restrict_lists(edge_type, out.nodes[target]);
+    if (is_timed_) restrict_lists(edge_type, hop, out.nodes[target]);
     choose(edge_type, fan_out, out);
     edges.row.resize(edges.edge.size());
     topology_.lists(edge_type).read_neighbours(std::span(edges.edge).subspan(first_edge),
@@ -138,7 +138,10 @@ void TypedSampler::expand(size_t edge_type, size_t hop, TypedSample& out) {
 }
 
 // Shortens the lists of the expanded nodes to the edges that their seeds know.
-void TypedSampler::restrict_lists(size_t edge_type, const TypedSample::Nodes& targets) {
+void TypedSampler::restrict_lists(size_t edge_type, size_t hop, const TypedSample::Nodes& targets) {
+  const EdgeTime has_time = topology_.edges()[edge_type].has_time;
+  // A node that was sampled is not later than its seed, so without a window its seed knows edges of its time.
+  if (has_time == EdgeTime::none || (has_time == EdgeTime::target && hop > 0 && !options_.window)) return;
   const size_t first = expanded_[topology_.edges()[edge_type].target].first;
   for (size_t i = 0; i < lists_.size(); ++i)
     lists_[i] = known_.within(edge_type, targets.node[first + i], lists_[i],

@@ -73,7 +73,7 @@ class TypedSampler {
   void begin(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
   void add_seeds(const TypedSeeds& seeds, uint32_t epoch, TypedSample& out);
   void expand(size_t edge_type, size_t hop, TypedSample& out);
-  void restrict_lists(size_t edge_type, const TypedSample::Nodes& targets);
+  void restrict_lists(size_t edge_type, size_t hop, const TypedSample::Nodes& targets);
   void choose(size_t edge_type, int64_t fan_out, TypedSample& out);
   int64_t choose_from(size_t edge_type, EdgeRange list, int64_t fan_out, size_t tree, int64_t node,
                       int64_t* to);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "telemetry/progress.h"
 
 namespace plimsoll {
 namespace {
@@ -28,13 +29,24 @@ class GnnTraining final : public Training {
                .targets = task.targets,
                .labels = task.labels(),
                .forests = task.forests}),
-        shapes_(read_shapes(data_.source(), request_.memory.threads)),
+        shapes_(shapes_of_data()),
         split_(split_for(request_.recipe, data_, shapes_)),
         of_blocks_(block_recipe(request_.recipe, data_)),
         identity_(data_.identity_hash()) {}
 
   static std::optional<int64_t> negatives(const Recipe& recipe, const GnnTask& task) {
     return task.head == GnnHead::pairs ? std::optional(recipe.sampling.negatives) : std::nullopt;
+  }
+
+  // Shows how many blocks of a giant graph are sampled.
+  Vector<GraphShape, Tag::columns> shapes_of_data() const {
+    const NeighbourSource* const graph = data_.neighbours();
+    if (graph == nullptr || !request_.writes()) return read_shapes(data_.source(), request_.memory.threads);
+    Progress progress("sample", "blocks");
+    graph->report_sampling([&](int64_t done, int64_t total) { progress.update(done, total); });
+    auto shapes = read_shapes(data_.source(), request_.memory.threads);
+    graph->report_sampling({});
+    return shapes;
   }
 
   const TrainingData& data() const override { return data_; }

@@ -38,49 +38,42 @@ int64_t cache_bytes(const BlocksAhead& ahead) {
   return std::min(120 - 40 * ahead.blocks - 20 * ahead.prefetch, kCache);
 }
 
-BlocksAhead choose(const BlockSource& source, double seconds_per_graph) {
-  const BlocksAhead chosen = choose_blocks(source, {2, 2}, seconds_per_graph, cache_bytes);
+BlocksAhead choose(const BlockSource& source, int64_t graph_bytes) {
+  const BlocksAhead chosen = choose_blocks(source, {2, 2}, graph_bytes, cache_bytes);
   EXPECT_GE(cache_bytes(chosen), 0);
   return chosen;
 }
 
 TEST(BlocksAhead, WithoutACacheThereAreAsManyAsFit) {
-  const BlocksAhead chosen = choose(CachedSource(1e12, 0), 1e-3);
+  const BlocksAhead chosen = choose(CachedSource(1e12, 0), 2'000'000);
   EXPECT_EQ(chosen.blocks, 2);
   EXPECT_EQ(chosen.prefetch, 2);
 }
 
 TEST(BlocksAhead, WithAFullCacheThereAreAsManyAsFit) {
   const BlocksAhead chosen =
-      choose_blocks(CachedSource(1e12), {2, 2}, 1e-3, [](const BlocksAhead&) { return kCache; });
+      choose_blocks(CachedSource(1e12), {2, 2}, 2'000'000, [](const BlocksAhead&) { return kCache; });
   EXPECT_EQ(chosen.blocks, 2);
   EXPECT_EQ(chosen.prefetch, 2);
 }
 
 // Without a cache, reading takes 1 s; computing one block after the other takes 20 s.
 TEST(BlocksAhead, WhereProcessorsBindTheyAreNotFewer) {
-  EXPECT_EQ(choose(CachedSource(1e9), 20e-3).blocks, 2);
+  EXPECT_EQ(choose(CachedSource(1e9), 40'000'000).blocks, 2);
 }
 
 // Without a cache, reading takes 200 s; computing one block after the other takes 20 s.
 TEST(BlocksAhead, WhereTheDiskBindsTheyLeaveTheirMemoryToRows) {
-  const BlocksAhead chosen = choose(CachedSource(200e9), 20e-3);
+  const BlocksAhead chosen = choose(CachedSource(200e9), 40'000'000);
   EXPECT_EQ(chosen.blocks, 1);
   EXPECT_EQ(chosen.prefetch, 0);
 }
 
 TEST(BlocksAhead, ABlockIsReadAheadIfThatIsFaster) {
-  // With one block ahead, 20 s of computing overlap 6 s of reading. Without, 2 s of reading are added to 20
-  // s.
-  const BlocksAhead chosen = choose_blocks(CachedSource(10e9), {1, 1}, 20e-3,
+  // One block ahead: 20 s of computing, next to 6 s of reading. None: 20 s and 2 s.
+  const BlocksAhead chosen = choose_blocks(CachedSource(10e9), {1, 1}, 40'000'000,
                                            [](const BlocksAhead& ahead) { return 80 - 40 * ahead.prefetch; });
   EXPECT_EQ(chosen.prefetch, 1);
-}
-
-TEST(BlocksAhead, WithoutATimeOnlyTheBlocksAheadAreFewer) {
-  const BlocksAhead chosen = choose(CachedSource(100e9), 0);
-  EXPECT_EQ(chosen.blocks, 2);
-  EXPECT_EQ(chosen.prefetch, 0);
 }
 
 }  // namespace
