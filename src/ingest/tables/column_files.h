@@ -32,7 +32,7 @@ class ColumnFiles {
 
   void add_validity(std::span<const uint8_t> valid);
   /// Completes the mask, and returns the start of the column's entry in the manifest.
-  Json finish(const char* meaning);
+  Json finish(std::string_view meaning);
 
  private:
   DataSetWriter& set_;
