@@ -69,7 +69,8 @@ void run_tables(IngestTablesVerbOptions& options) {
   TablesResult result;
   {
     Progress reading("ingest", "rows");
-    result = ingest_tables(options.tables, until_stopped([&](int64_t rows) { reading.update(rows, 0); }));
+    const auto progress = until_stopped([&](int64_t rows) { reading.update(rows, 0); });
+    result = stopped_in_order([&] { return ingest_tables(options.tables, progress); });
   }
   const double seconds = watch.seconds();
   print_made({.out = options.tables.out,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/shared_library.h"
 #include "io/arrow_plugin.h"
 #include "memory/ledger.h"
@@ -18,6 +19,7 @@ namespace {
 thread_local std::optional<BudgetExceeded> refusal;
 
 int take_for_arrow(int64_t bytes) {
+  if (interrupt_requested) return 1;  // Arrow then ends what it does, as if memory were refused.
   try {
     Ledger::process().take(Tag::ingest, bytes);
     return 0;
@@ -81,6 +83,7 @@ void open_csv_files(const std::vector<fs::path>& paths, int64_t rows, ArrowArray
 }
 
 void throw_if_arrow_refused() {
+  throw_if_interrupted("reading files of tables");
   if (!refusal) return;
   const BudgetExceeded refused = *std::exchange(refusal, std::nullopt);
   throw refused;

@@ -23,7 +23,7 @@ void open_arrow_file(const std::filesystem::path& path, int64_t rows, ArrowArray
 void open_csv_files(const std::vector<std::filesystem::path>& paths, int64_t rows, ArrowArrayStream& stream);
 
 /// Throws the refusal of the ledger because of which a call of a stream of open_arrow_file() failed on this
-/// thread, and forgets it; returns if there was none.
+/// thread, and forgets it, or Interrupted once the process was asked to stop; returns if there was neither.
 void throw_if_arrow_refused();
 
 }  // namespace plimsoll

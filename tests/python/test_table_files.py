@@ -3,6 +3,7 @@
 import base64
 import csv
 import gzip
+import subprocess
 from functools import partial
 
 import numpy as np
@@ -204,3 +205,15 @@ def test_meanings_beside_the_data_or_in_a_file(ingest, tmp_path):
         assert words in ingest(tmp_path / "no", folder, "--meanings", other, code=3)
     write(other, "users: {zip: colour}\n")
     assert "cannot have the meaning colour" in ingest(tmp_path / "no", folder, "--meanings", other, code=2)
+
+
+def test_ctrl_c_ends_the_search_for_types(bin_dir, tmp_path):
+    with (tmp_path / "t.csv").open("w") as file:
+        file.write("a,b\n" + "1,2024-01-01 00:00:00\n" * 3_000_000)
+    command = [bin_dir / "plimsoll", "ingest", "tables", "--table", f"t={tmp_path}/t.csv", "--out", tmp_path / "graph"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while not list(tmp_path.glob("*graph*")):
+            assert process.poll() is None
+        process.terminate()
+        assert process.wait(4) == -15
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]

@@ -14,6 +14,11 @@ namespace plimsoll {
 void require_key_types(const KeyColumns& keys, const KeyIndex& index, const std::string& table,
                        const std::string& where);
 
+/// Returns the node of a key if the index needs no sort, or -1.
+inline int64_t node_of(const KeyIndex& index, const KeyValue& key) {
+  return key.missing ? -1 : index.row_of(key);
+}
+
 /// Finds the nodes of keys that come in any order, in any memory: first all keys are added, then their nodes
 /// are returned in the same order. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class KeyLookup {

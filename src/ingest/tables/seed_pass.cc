@@ -47,8 +47,14 @@ std::string SeedPass::column(const char* role) const {
   return typed_column({"tasks", task_.name, split_.name, role});
 }
 
+// Whether the nodes of all keys are known without a sort.
+bool SeedPass::is_direct() const {
+  return entity_.index->is_consecutive() &&
+         (destination_ == nullptr || destination_->index->is_consecutive());
+}
+
 Json SeedPass::run(const std::function<void(int64_t)>& progress) {
-  find_nodes(progress);
+  if (!is_direct()) find_nodes(progress);
   ArrowArrayStream stream = open_split(split_);
   ArrowTable table(name_, stream);
   open_columns(table);
@@ -59,18 +65,15 @@ Json SeedPass::run(const std::function<void(int64_t)>& progress) {
   return finish();
 }
 
-// Finds the nodes of all entities, and of all targets that are keys.
+// Finds the nodes of all entities, and of all targets that are keys, before the rows are written.
 void SeedPass::find_nodes(const std::function<void(int64_t)>& progress) {
   ArrowArrayStream stream = open_split(split_);
   ArrowTable table(name_, stream);
-  KeyColumns keys(table, {task_.entity_column});
-  require_key_types(keys, *entity_.index, entity_.name,
-                    fmt::format("table '{}', column '{}'", name_, task_.entity_column));
-  target_ = table.find(task_.target);
+  open_keys(table);
   const bool has_target_nodes = target_nodes_ && target_ >= 0;
   each_chunk(table, [&](int64_t first, int64_t rows) {
-    keys.read(table, first, rows, {});
-    for (size_t row = 0; row < keys.rows(); ++row) nodes_.add(keys.key(row));
+    keys_->read(table, first, rows, {});
+    for (size_t row = 0; row < keys_->rows(); ++row) nodes_.add(keys_->key(row));
     progress(read_);
     if (!has_target_nodes) return;
     const auto target = static_cast<size_t>(target_);
@@ -81,7 +84,28 @@ void SeedPass::find_nodes(const std::function<void(int64_t)>& progress) {
   if (has_target_nodes) target_nodes_->seal();
 }
 
+void SeedPass::open_keys(const ArrowTable& table) {
+  keys_.emplace(table, std::vector{task_.entity_column});
+  require_key_types(*keys_, *entity_.index, entity_.name,
+                    fmt::format("table '{}', column '{}'", name_, task_.entity_column));
+  target_ = table.find(task_.target);
+}
+
+// Sets found_ and kept_ to the nodes of some rows, and whether they have one.
+void SeedPass::find_nodes_of(const ArrowTable& table, int64_t first, int64_t rows) {
+  kept_.assign(static_cast<size_t>(rows), 1);
+  found_.assign(static_cast<size_t>(rows), 0);
+  if (is_direct()) keys_->read(table, first, rows, {});
+  for (size_t row = 0; row < kept_.size(); ++row) {
+    const int64_t node = is_direct() ? node_of(*entity_.index, keys_->key(row)) : nodes_.next();
+    kept_[row] = node >= 0 ? 1 : 0;
+    found_[row] = static_cast<uint32_t>(std::max<int64_t>(node, 0));
+  }
+  dangling_ += std::ranges::count(kept_, uint8_t{0});
+}
+
 void SeedPass::open_columns(const ArrowTable& table) {
+  open_keys(table);
   node_writer_ = &set_.column<uint32_t>(column("nodes"));
   if (!task_.time.empty()) {
     time_ = table.find(task_.time);
@@ -114,19 +138,12 @@ void SeedPass::read_times(const ArrowTable& table, int64_t first, int64_t rows) 
 }
 
 void SeedPass::write_rows(const ArrowTable& table, int64_t first, int64_t rows) {
-  kept_.assign(static_cast<size_t>(rows), 1);
-  found_.assign(static_cast<size_t>(rows), 0);
-  for (size_t row = 0; row < kept_.size(); ++row) {
-    const int64_t node = nodes_.next();
-    kept_[row] = node >= 0 ? 1 : 0;
-    found_[row] = static_cast<uint32_t>(std::max<int64_t>(node, 0));
-  }
-  dangling_ += std::ranges::count(kept_, uint8_t{0});
+  find_nodes_of(table, first, rows);
   read_times(table, first, rows);
   if (target_ >= 0) table.read(static_cast<size_t>(target_), first, rows, targets_);
   if (target_ >= 0 && target_nodes_) {
     const int64_t before = std::ranges::count(kept_, uint8_t{1});
-    target_nodes_->find(targets_, kept_);
+    target_nodes_->find(table.columns()[static_cast<size_t>(target_)].type, targets_, kept_);
     without_target_ += before - std::ranges::count(kept_, uint8_t{1});
     target_nodes_->write({kept_.data(), kept_.size()});
   } else if (target_ >= 0) {
@@ -134,12 +151,13 @@ void SeedPass::write_rows(const ArrowTable& table, int64_t first, int64_t rows) 
     targets_.keep(kept_, type.kind == ValueKind::vector ? static_cast<size_t>(type.width) : 1);
     sink_->add(targets_);
   }
-  for (size_t row = 0; row < kept_.size(); ++row) {
-    if (kept_[row] == 0) continue;
-    node_writer_->append(std::span<const uint32_t>(&found_[row], 1));
-    if (time_ >= 0) time_writer_->append(std::span<const int64_t>(&times_.integers[row], 1));
-    ++seeds_;
-  }
+  size_t seeds = 0;
+  for (size_t row = 0; row < kept_.size(); ++row)
+    if (kept_[row] != 0) found_[seeds++] = found_[row];
+  node_writer_->append(std::span<const uint32_t>(found_.data(), seeds));
+  if (time_ >= 0) times_.keep(kept_, 1);
+  if (time_ >= 0) time_writer_->append(std::span<const int64_t>(times_.integers.data(), seeds));
+  seeds_ += static_cast<int64_t>(seeds);
   read_ += rows;
 }
 

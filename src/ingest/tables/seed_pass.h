@@ -24,12 +24,15 @@ class SeedPass {
   SeedPass(const TaskSpec& task, const TaskSplit& split, const NodeTypeState& entity,
            const NodeTypeState* destination, DataSetWriter& set, const TableScratch& scratch);
 
-  /// Reads all rows twice; `progress` gets the number of rows read. Returns the entry of the split in the
-  /// manifest.
+  /// Reads all rows, twice if keys need a sort; `progress` gets the number of rows read. Returns the entry of
+  /// the split in the manifest.
   Json run(const std::function<void(int64_t)>& progress);
 
  private:
+  bool is_direct() const;
   void find_nodes(const std::function<void(int64_t)>& progress);
+  void find_nodes_of(const ArrowTable& table, int64_t first, int64_t rows);
+  void open_keys(const ArrowTable& table);
   void open_columns(const ArrowTable& table);
   void write_rows(const ArrowTable& table, int64_t first, int64_t rows);
   void read_times(const ArrowTable& table, int64_t first, int64_t rows);
@@ -43,6 +46,7 @@ class SeedPass {
   DataSetWriter& set_;
   std::string name_;  // For messages and the scratch.
   KeyLookup nodes_;
+  std::optional<KeyColumns> keys_;
   std::optional<TargetNodes> target_nodes_;
   std::unique_ptr<ColumnSink> sink_;  // Takes targets that are no nodes.
   int64_t time_ = -1, target_ = -1;   // Indices of columns, or -1.

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The lists of nodes that are the targets of a recommendation: first all lists of keys are added, then their
-/// nodes are written. Keys without a node are dropped and counted. Not thread-safe. Errors: Failure (disk),
-/// BudgetExceeded, InputError.
+/// The lists of nodes that are the targets of a recommendation: first all lists of keys are added, unless
+/// the index needs no sort, then their nodes are written. Keys without a node are dropped and counted. Not
+/// thread-safe. Errors: Failure (disk), BudgetExceeded, InputError.
 class TargetNodes {
  public:
   /// `where` names the column in messages.
@@ -20,13 +20,16 @@ class TargetNodes {
   void seal() { nodes_.seal(); }
   void open(DataSetWriter& set, const std::string& values, const std::string& ptr);
   /// Finds the nodes of the next lists and clears `kept` at those without any.
-  void find(const Values& lists, Vector<uint8_t, Tag::ingest>& kept);
+  void find(const ArrowType& type, const Values& lists, Vector<uint8_t, Tag::ingest>& kept);
   /// Writes the lists found at which `kept` is 1.
   void write(std::span<const uint8_t> kept);
   int64_t dangling() const { return dangling_; }
 
  private:
+  void require_numbers(const ArrowType& type) const;
+
   std::string where_;
+  const KeyIndex& index_;
   KeyLookup nodes_;
   NpyWriter* values_ = nullptr;
   NpyWriter* ptr_ = nullptr;
