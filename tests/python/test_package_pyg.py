@@ -191,7 +191,7 @@ def changed(**values):
     ("data", "text"),
     [
         ("text", "is str, expected torch_geometric.data.Data"),
-        (HeteroData(a={"x": torch.ones(3, 2)}), "is HeteroData, expected Data; types of nodes"),
+        (HeteroData(a={"x": torch.ones(3, 2)}), "is HeteroData, expected Data; one HeteroData becomes a graph with types"),
         (changed(x=torch.ones(2, 2), num_nodes=3), r"x: is float32 of shape \(2, 2\), expected .* \(3"),
         (changed(x=torch.full((3, 2), torch.nan)), "not finite"),
         (changed(x=torch.full((3, 2), 0.1, dtype=torch.float64)), "float32 cannot; convert it: data.x.float()"),
