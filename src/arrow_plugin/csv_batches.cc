@@ -11,9 +11,17 @@
 
 namespace {
 
+// Returns a text in which bytes that a terminal may not show, as a row can have them, are question marks.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (c < ' ' || c == 127) c = '?';  // Bytes beyond ASCII are below 0.
+  return text;
+}
+
 // Adds the file to the message of an error.
 arrow::Status in_file(const std::string& path, const arrow::Status& status) {
-  return status.ok() || status.IsOutOfMemory() ? status : status.WithMessage(path, ": ", status.message());
+  if (status.ok() || status.IsOutOfMemory()) return status;
+  return status.WithMessage(path, ": ", printable(status.message()));
 }
 
 // Opens one of several files, which must have the columns of the first.

@@ -3,6 +3,7 @@
 #include <arrow/io/compressed.h>
 #include <arrow/io/file.h>
 #include <arrow/util/compression.h>
+#include <arrow/util/utf8.h>
 
 #include <algorithm>
 #include <cstring>
@@ -81,9 +82,11 @@ arrow::Status CsvRows::ReadHeader() {
     if (rows > 0) break;
     ARROW_RETURN_NOT_OK(Fill());
   }
+  arrow::util::InitializeUTF8();
   return parser_->VisitLastRow([&](const uint8_t* data, uint32_t size, bool /*quoted*/, bool /*missing*/) {
     names_.emplace_back(reinterpret_cast<const char*>(data), size);
-    return arrow::Status::OK();
+    if (arrow::util::ValidateUTF8(data, size)) return arrow::Status::OK();
+    return arrow::Status::Invalid("the name of column ", names_.size() - 1, " is not UTF-8; rename it");
   });
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -13,7 +14,7 @@
 namespace plimsoll {
 
 /// Sections that a module which `config` does not know adds to every recipe. A program registers them at its
-/// start (cli/known_tasks.h), before it reads a recipe.
+/// start (cli/main.cc, cli/known_tasks.cc), before it reads a recipe.
 struct RecipePart {
   std::any defaults;
   /// Puts the keys of the sections into their places.

@@ -110,7 +110,8 @@ def test_rows_longer_than_a_block(ingest, tmp_path):
 
 def test_csv_that_is_no_table_is_refused(ingest, tmp_path):
     for text, words in (("", "has no line"), ("a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"), ("a,a\n1,2\n", "two columns"),
-                        ('a,b\n"1,2\n', "t.csv"), ("a,b\n1,\udcff\n", "UTF8")):
+                        ('a,b\n"1,2\n', "t.csv"), ("a,b\n1,\udcff\n", "UTF8"), ("a,\udcff\n1,2\n", "the name of column 1 is not UTF-8"),
+                        ("a,b\n\udcff\n", "got 1: ?")):
         (tmp_path / "t.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
         assert words in ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv", code=3)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 1000)[:-30])

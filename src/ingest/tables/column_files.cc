@@ -15,7 +15,7 @@ void ColumnFiles::add_validity(std::span<const uint8_t> valid) {
   rows_ += static_cast<int64_t>(valid.size());
 }
 
-Json ColumnFiles::finish(const char* meaning) {
+Json ColumnFiles::finish(std::string_view meaning) {
   Json entry = {{"name", name_}, {"meaning", meaning}, {"column", file("values")}, {"missing", missing_}};
   if (valid_ != nullptr) {
     set_.finish(file("valid"));

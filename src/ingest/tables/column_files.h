@@ -31,8 +31,8 @@ class ColumnFiles {
   int64_t missing() const { return missing_; }
 
   void add_validity(std::span<const uint8_t> valid);
-  /// Completes the mask, and returns the beginning of the column's entry in the manifest.
-  Json finish(const char* meaning);
+  /// Completes the mask, and returns the start of the column's entry in the manifest.
+  Json finish(std::string_view meaning);
 
  private:
   DataSetWriter& set_;

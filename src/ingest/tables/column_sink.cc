@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "ingest/tables/sinks.h"
 
 namespace plimsoll {
+
+/// A meaning that a user gives a column.
+enum class GivenMeaning : uint8_t { skip, category, number, time_s, time_ms, time_us, time_ns };
+template <>
+inline constexpr auto kWords<GivenMeaning> = std::to_array<std::string_view>({"skip", "category", "number",
+                                                                              "time:s", "time:ms", "time:us",
+                                                                              "time:ns"});
+
 namespace {
 
 // Stands for a column that is left out whatever its values are.
@@ -28,11 +38,11 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
   };
   switch (type.kind) {
     case ValueKind::boolean:
-      return make_integer_sink(std::move(files), "boolean", "");
+      return make_integer_sink(std::move(files), WholeMeaning::boolean, "");
     case ValueKind::integer:
-      return make_integer_sink(std::move(files), "number", "");
+      return make_integer_sink(std::move(files), WholeMeaning::number, "");
     case ValueKind::time:
-      return make_integer_sink(std::move(files), "time", type.unit);
+      return make_integer_sink(std::move(files), WholeMeaning::time, type.unit);
     case ValueKind::real:
       return make_real_sink(std::move(files), "number", {});
     case ValueKind::vector:
@@ -55,17 +65,17 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
 std::unique_ptr<ColumnSink> make_column_sink(ColumnFiles files, const ArrowType& type,
                                              const std::string& meaning, const std::string& where) {
   const bool is_whole = type.kind == ValueKind::integer || type.kind == ValueKind::boolean;
-  if (meaning == "skip") return std::make_unique<LeftOut>(files.name(), "the user says so");
-  if (meaning == "category" && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
+  const std::optional<GivenMeaning> given = find_word<GivenMeaning>(meaning);
+  if (given == GivenMeaning::skip) return std::make_unique<LeftOut>(files.name(), "the user says so");
+  if (given == GivenMeaning::category && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
     return make_category_sink(std::move(files), true);
-  if (meaning == "category" && type.kind == ValueKind::list)
+  if (given == GivenMeaning::category && type.kind == ValueKind::list)
     return make_multi_category_sink(std::move(files), true);
-  if (meaning == "number" && (is_whole || type.kind == ValueKind::time))
-    return make_integer_sink(std::move(files), "number", "");
-  for (const char* unit : {"s", "ms", "us", "ns"})
-    if (meaning == fmt::format("time:{}", unit) && is_whole)
-      return make_integer_sink(std::move(files), "time", unit);
-  const bool is_inferred = meaning.empty() || (meaning == "number" && type.kind == ValueKind::real);
+  if (given == GivenMeaning::number && (is_whole || type.kind == ValueKind::time))
+    return make_integer_sink(std::move(files), WholeMeaning::number, "");
+  if (given >= GivenMeaning::time_s && is_whole)
+    return make_integer_sink(std::move(files), WholeMeaning::time, meaning.substr(meaning.find(':') + 1));
+  const bool is_inferred = meaning.empty() || (given == GivenMeaning::number && type.kind == ValueKind::real);
   if (!is_inferred)
     throw UsageError(
         fmt::format("{}: its Arrow format '{}' cannot have the meaning {}", where, type.format, meaning));

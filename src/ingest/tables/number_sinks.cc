@@ -22,7 +22,7 @@ Json count_json(const DistinctValues& distinct) {
 // Whole numbers, booleans and times.
 class IntegerSink final : public ColumnSink {
  public:
-  IntegerSink(ColumnFiles files, const char* meaning, std::string unit)
+  IntegerSink(ColumnFiles files, WholeMeaning meaning, std::string unit)
       : files_(std::move(files)),
         meaning_(meaning),
         unit_(std::move(unit)),
@@ -47,12 +47,12 @@ class IntegerSink final : public ColumnSink {
     const bool any = files_.rows() > files_.missing();
     const std::string name = files_.file("values");
     const auto same = [](int64_t value) { return value; };
-    if (std::string_view(meaning_) == "boolean")
+    if (meaning_ == WholeMeaning::boolean)
       store_as<int64_t, uint8_t>(files_.set(), name, {}, same);
     else if (unit_.empty())
       store_whole<int64_t>(files_.set(), name, any ? std::min<int64_t>(min_, 0) : 0, any ? max_ : 0, same);
     files_.set().finish(name);
-    Json entry = files_.finish(meaning_);
+    Json entry = files_.finish(word_of(meaning_));
     if (!unit_.empty()) entry["unit"] = unit_;
     entry["distinct"] = count_json(distinct_);
     if (any) entry.update({{"min", min_}, {"max", max_}});
@@ -61,7 +61,7 @@ class IntegerSink final : public ColumnSink {
 
  private:
   ColumnFiles files_;
-  const char* meaning_;
+  WholeMeaning meaning_;
   std::string unit_;
   int64_t missing_value_;
   NpyWriter& writer_;
@@ -128,7 +128,7 @@ class RealSink final : public ColumnSink {
 
 }  // namespace
 
-std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, const char* meaning,
+std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, WholeMeaning meaning,
                                               const std::string& unit) {
   return std::make_unique<IntegerSink>(std::move(files), meaning, unit);
 }

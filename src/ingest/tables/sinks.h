@@ -4,13 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "ingest/tables/column_files.h"
 #include "ingest/tables/column_sink.h"
 
 namespace plimsoll {
 
-/// Returns the sink for whole numbers; with a unit they are times.
-std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, const char* meaning,
+/// The meaning of a column of whole numbers.
+enum class WholeMeaning : uint8_t { boolean, number, time };
+template <>
+inline constexpr auto kWords<WholeMeaning> = std::to_array<std::string_view>({"boolean", "number", "time"});
+
+/// Whole numbers; times have a unit.
+std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, WholeMeaning meaning,
                                               const std::string& unit);
 /// Returns the sink for real numbers; `row` is {width} for vectors.
 std::unique_ptr<ColumnSink> make_real_sink(ColumnFiles files, const char* meaning,

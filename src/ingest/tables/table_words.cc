@@ -3,13 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "ingest/tables/file_stream.h"
 
 namespace plimsoll {
+
+// What a word about a table is about.
+enum class TableWord : uint8_t { key, time, unit };
+template <>
+inline constexpr auto kWords<TableWord> = std::to_array<std::string_view>({"key", "time", "unit"});
+
 namespace {
 
 constexpr const char* kExpected =
@@ -45,11 +53,20 @@ void add_word(const std::string& word, const std::string& whole, TableSpec& tabl
   }
   const std::string name = equals == std::string::npos ? word : word.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
-  if (value.empty() || (name != "key" && name != "time" && name != "unit"))
+  const std::optional<TableWord> about = find_word<TableWord>(name);
+  if (value.empty() || !about)
     throw UsageError(fmt::format("--table {}: '{}' is not understood; {}", whole, word, kExpected));
-  if (name == "key") table.key = column_list(value);
-  if (name == "time") table.time = value;
-  if (name == "unit") table.time_unit = value;
+  switch (*about) {
+    case TableWord::key:
+      table.key = column_list(value);
+      break;
+    case TableWord::time:
+      table.time = value;
+      break;
+    case TableWord::unit:
+      table.time_unit = value;
+      break;
+  }
 }
 
 // Returns where the words about a table start, or npos: after the last colon that such words follow.

@@ -3,21 +3,37 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/words.h"
 
 namespace plimsoll {
+
+/// The unit of a time. Days are a unit of Arrow alone.
+enum class TimeUnit : uint8_t { s, ms, us, ns, day };
+template <>
+inline constexpr auto kWords<TimeUnit> = std::to_array<std::string_view>({"s", "ms", "us", "ns", "D"});
+
 namespace {
 
-int64_t nanoseconds_of(const std::string& unit) {
-  if (unit == "D") return int64_t{86400} * 1000000000;
-  if (unit == "s") return 1000000000;
-  if (unit == "ms") return 1000000;
-  return unit == "us" ? 1000 : 1;
+int64_t nanoseconds_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::day:
+      return int64_t{86400} * 1'000'000'000;
+    case TimeUnit::s:
+      return 1'000'000'000;
+    case TimeUnit::ms:
+      return 1'000'000;
+    case TimeUnit::us:
+      return 1000;
+    case TimeUnit::ns:
+      break;
+  }
+  return 1;
 }
 
 }  // namespace
 
 void to_nanoseconds(Values& values, const std::string& unit, int64_t first, const std::string& where) {
-  const int64_t factor = nanoseconds_of(unit);
+  const int64_t factor = nanoseconds_of(parse_word<TimeUnit>(unit, where));
   for (size_t row = 0; row < values.rows; ++row) {
     int64_t& time = values.integers[row];
     if (values.valid[row] == 0) continue;
@@ -39,8 +55,8 @@ std::string time_unit_of(const ArrowType& type, const std::string& given, const 
     throw UsageError(
         fmt::format("{}: has the Arrow format '{}', expected a time or integers", where, type.format));
   if (given.empty())
-    throw UsageError(fmt::format("{}: contains integers; give their unit (s, ms, us or ns)", where));
-  if (given != "s" && given != "ms" && given != "us" && given != "ns")
+    throw UsageError(fmt::format("{}: holds integers; say their unit (s, ms, us or ns)", where));
+  if (find_word<TimeUnit>(given).value_or(TimeUnit::day) == TimeUnit::day)
     throw UsageError(fmt::format("{}: the unit is {}, expected s, ms, us or ns", where, given));
   return given;
 }

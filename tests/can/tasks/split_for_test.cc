@@ -8,6 +8,7 @@
 #include <set>
 
 #include "can/recipe/can_sections.h"
+#include "can/tasks/window_overlap.h"
 #include "can/windows/windows_set.h"
 #include "config/earlier_runs.h"
 #include "support/behaviour_test.h"
@@ -16,8 +17,8 @@
 namespace plimsoll {
 namespace {
 
-// All tests of this program read recipes with the sections of CAN.
-const bool kRegistered = (register_can_recipe(), true);
+// All tests of this program read recipes with the sections of CAN, and know windows of frames.
+const bool kRegistered = (register_can_recipe(), register_overlap(overlap_of_windows), true);
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
