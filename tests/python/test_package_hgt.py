@@ -34,3 +34,7 @@ def test_refuses_by_name():
     ):
         with pytest.raises(plimsoll.UsageError, match=text):
             plimsoll.HGTLoader(*arguments)
+    for name in ("input_time", "time_attr", "custom_cls", "input_id", "transform_sampler_output"):
+        with pytest.raises(plimsoll.UsageError, match=f"{name}: is not supported"):
+            plimsoll.HGTLoader(data, [1], "user", **{name: torch.zeros(40, dtype=torch.long)})
+        plimsoll.HGTLoader(data, [1], "user", **{name: None})

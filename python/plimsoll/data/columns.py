@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from plimsoll.errors import UsageError
 
 _MAX_CLASSES = 1 << 20
+_MAX_INT64 = 2**63 - 1
 
 
 def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.float32]:
@@ -45,7 +46,8 @@ def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
 
 def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
     """Returns the classes of nodes as i64 [nodes], -1 for none."""
-    classes = whole_numbers(value, (nodes,), where)
+    array = array_of(value, where)
+    classes = whole_numbers(array.astype(np.int64) if array.dtype == bool else array, (nodes,), where)
     if classes.size and not -1 <= classes.min() <= classes.max() < _MAX_CLASSES:
         raise UsageError(
             f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MAX_CLASSES - 1}, or -1 for none"
@@ -64,9 +66,23 @@ def array_of(value: Any, where: str) -> NDArray[Any]:
 def whole_numbers(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
     """Returns whole numbers of this shape as i64."""
     array = array_of(value, where)
-    if array.shape != shape or array.dtype.kind not in "iub":
+    if array.shape != shape or array.dtype.kind not in "iu":
         raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape {shape}")
+    if array.dtype.kind == "u" and array.size and array.max() > _MAX_INT64:
+        raise UsageError(f"{where}: holds {array.max()}, expected at most {_MAX_INT64}")
     return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def chosen_rows(index: Any, rows: int, where: str) -> NDArray[np.int64]:
+    """Returns the rows that whole numbers of shape [n], or a mask over all rows, choose, as i64 [n]."""
+    array = np.atleast_1d(array_of(index, where))
+    if array.dtype == bool and array.shape == (rows,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise UsageError(
+            f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape [n] or a mask of shape ({rows},)"
+        )
+    return whole_numbers(array if array.size else array.astype(np.int64), array.shape, where)
 
 
 def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:

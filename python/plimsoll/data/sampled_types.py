@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -114,6 +116,8 @@ def types_of_graph(graph: TypedGraph, time_attr: str | None, weight_attr: str | 
     time = {}
     if time_attr is not None:
         time = {name: times for name in graph.node_types if (times := graph[name].time) is not None}
+        if not time and not any(graph[name].time_end == "edge" for name in graph.edge_types):
+            raise UsageError(f"time_attr={time_attr!r}: no node type and no edge type has it")
     edges = {}
     for name in graph.edge_types:
         end = graph[name].time_end
@@ -134,25 +138,59 @@ def types_of_data(data: HeteroData | Data, time_attr: str | None, weight_attr: s
         stores, edge_stores = dict(data.node_items()), dict(data.edge_items())
     else:
         stores, edge_stores = {"": data}, {("", "", ""): data}
-    nodes = {name: int(store.num_nodes or 0) for name, store in stores.items()}
-    time, edge_time = {}, {}
-    if time_attr is not None:
-        for name, store in stores.items():
-            if time_attr in store and store.is_node_attr(time_attr):
-                time[name] = whole_numbers(store[time_attr], (nodes[name],), f"{name} {time_attr}")
-        edge_time = {
-            name: store[time_attr]
-            for name, store in edge_stores.items()
-            if time_attr in store and not store.is_node_attr(time_attr)
-        }
-        if not time and not edge_time:
-            raise UsageError(f"time_attr={time_attr!r}: no node type and no edge type has it")
+    ends = {end for name in edge_stores for end in (name[0], name[2])}
+    nodes = {name: _node_count(store, name, time_attr, name in ends) for name, store in stores.items()}
+    node_time, edge_time = (_with_attribute(some, time_attr) for some in (stores, edge_stores))
+    if "" in node_time:  # The times of a Data are those of its nodes, or else those of its edges.
+        (edge_time if stores[""].is_node_attr(time_attr) else node_time).clear()
+    if time_attr is not None and not node_time and not edge_time:
+        raise UsageError(f"time_attr={time_attr!r}: no node type and no edge type has it")
+    time = {name: whole_numbers(value, (nodes[name],), f"{name} {time_attr}".lstrip()) for name, value in node_time.items()}
     edges = {
         name: _lists(store, name, nodes, time, edge_time.get(name), weight_attr) for name, store in edge_stores.items()
     }
     if weight_attr is not None and all(lists.weights is None for lists in edges.values()):
         raise UsageError(f"weight_attr={weight_attr!r}: no edge type has it")
     return SampledTypes(nodes, time, edges)
+
+
+def with_node_counts(data: Any, time_attr: str | None) -> Any:
+    """Returns the data, or a copy of a `HeteroData` in which node types that have only times have `num_nodes`, which PyTorch
+    Geometric needs to choose rows of these times.
+    """
+    if not hasattr(data, "node_items"):
+        return data
+    missing = {
+        name: array_of(value, f"{name} {time_attr}").size
+        for name, value in _with_attribute(dict(data.node_items()), time_attr).items()
+        if _known_count(data[name]) is None
+    }
+    counted = copy.copy(data) if missing else data
+    for name, count in missing.items():
+        counted[name].num_nodes = count
+    return counted
+
+
+def _with_attribute(stores: dict[Any, Any], attribute: str | None) -> dict[Any, Any]:
+    """Returns the values of an attribute in the stores that have it."""
+    return {name: store[attribute] for name, store in stores.items() if attribute is not None and attribute in store}
+
+
+def _known_count(store: Any) -> int | None:
+    with warnings.catch_warnings():  # PyTorch Geometric warns if it cannot infer the number.
+        warnings.simplefilter("ignore")
+        count = store.num_nodes
+    return None if count is None else int(count)
+
+
+def _node_count(store: Any, name: str, time_attr: str | None, has_edges: bool) -> int:
+    """Returns the number of nodes of a type. Errors: `UsageError` if its store does not say it."""
+    count = _known_count(store)
+    if count is None and time_attr is not None and time_attr in store:
+        return array_of(store[time_attr], f"{name} {time_attr}").size
+    if count is None and (has_edges or len(store)):
+        raise UsageError(f"{name or 'data'}: has no attribute that says how many nodes there are; set num_nodes")
+    return count or 0
 
 
 def types_of_stores(stores: Any, time_attr: str | None, weight_attr: str | None) -> SampledTypes:
@@ -164,14 +202,22 @@ def types_of_stores(stores: Any, time_attr: str | None, weight_attr: str | None)
     features, graph = stores
     rows, columns, _ = graph.coo()
     attributes = features.get_all_tensor_attrs()
-    names = [attribute.group_name for attribute in attributes if attribute.group_name is not None]
+    names = [attribute.group_name for attribute in attributes if isinstance(attribute.group_name, str)]
     names += [end for name in rows for end in (name[0], name[2])]
     nodes = {name: int(remote_backend_utils.num_nodes(features, graph, name)) for name in dict.fromkeys(names)}
     time = {}
     for attribute in attributes:
-        if attribute.attr_name == time_attr and attribute.group_name in nodes:
-            attribute.index = None
-            values = features.get_tensor(attribute)
+        if time_attr is None or attribute.attr_name != time_attr:
+            continue
+        if isinstance(attribute.group_name, tuple):
+            raise UsageError(
+                f"time_attr={time_attr!r}: found times of the edges {attribute.group_name}, expected stores with times of nodes "
+                "only; give a HeteroData"
+            )
+        if attribute.group_name in nodes:
+            whole_attribute = copy.copy(attribute)
+            whole_attribute.index = None
+            values = features.get_tensor(whole_attribute)
             time[attribute.group_name] = whole_numbers(values, (nodes[attribute.group_name],), f"{attribute.group_name} {time_attr}")
     if time_attr is not None and not time:
         raise UsageError(f"time_attr={time_attr!r}: no node type has it")

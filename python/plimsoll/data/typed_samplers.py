@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
 from plimsoll import _core
 from plimsoll.data.sampled_types import SampledTypes
 from plimsoll.data.typed_columns import EdgeName
+from plimsoll.errors import UsageError
 
 
 class TypedSampling(NamedTuple):
@@ -110,11 +112,42 @@ class TypedNeighborSampler(BaseSampler):  # type: ignore[misc]
     ) -> HeteroSamplerOutput | SamplerOutput:
         """Samples around edges, as PyTorch Geometric's `BaseSampler` defines it."""
         nodes: Any = self._types.nodes
-        time: Any = {name: torch.from_numpy(times) for name, times in self._types.time.items()} or None
+        time: Any = self._known_from or None
         if self._is_one_type:
             nodes, time = nodes[""], None if time is None else time[""]
         disjoint = self._sampling.disjoint or self._types.is_temporal
         return self._both_ways(edge_sample(index, self._sample, nodes, disjoint, time, neg_sampling))
+
+    @cached_property
+    def _known_from(self) -> dict[str, Tensor]:
+        """The times from which on PyTorch Geometric may draw nodes for negative edges."""
+        time = {name: torch.from_numpy(times) for name, times in self._types.time.items()}
+        if not self._sampling.before:
+            return time
+        return {name: times.clamp(max=2**63 - 2) + 1 for name, times in time.items()}  # It draws nodes at the time of the label too.
+
+    def require_negatives(self, labels: EdgeSamplerInput, neg_sampling: NegativeSampling | None) -> None:
+        """Checks that PyTorch Geometric can draw negative edges that are known at the times of all labels. Errors: `UsageError`."""
+        if neg_sampling is None or labels.time is None:
+            return
+        if neg_sampling.amount != int(neg_sampling.amount):
+            raise UsageError(
+                f"neg_sampling, neg_sampling_ratio: found a ratio of {neg_sampling.amount}, expected a whole number of negative edges "
+                "for each edge, as there are times"
+            )
+        ends = ("", "") if labels.input_type is None else (labels.input_type[0], labels.input_type[2])
+        for name in dict.fromkeys(ends if neg_sampling.is_binary() else ends[1:]):
+            self._require_known_nodes(name, labels.time)
+
+    def _require_known_nodes(self, name: str, times: Tensor) -> None:
+        if name not in self._known_from or not len(self._known_from[name]):
+            return
+        first = int(self._known_from[name].min())
+        if early := int((times < first).sum()):
+            raise UsageError(
+                f"neg_sampling: no node of type {name!r} is known at {early} of {len(times)} times in edge_label_time, expected times "
+                f"of {first} or later; leave these edges out"
+            )
 
     def _both_ways(self, out: HeteroSamplerOutput | SamplerOutput) -> HeteroSamplerOutput | SamplerOutput:
         return out.to_bidirectional() if self._sampling.subgraph_type == "bidirectional" else out

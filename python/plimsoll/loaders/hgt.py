@@ -25,6 +25,15 @@ from plimsoll.errors import UsageError
 from plimsoll.loaders.typed_neighbours import has_types, types_of
 
 
+_REMEDIES = {
+    "input_time": "its samples have no times; plimsoll.NeighborLoader samples with times",
+    "time_attr": "its samples have no times; plimsoll.NeighborLoader samples with times",
+    "custom_cls": "batches are HeteroData; use transform= to change them",
+    "input_id": "input_nodes selects them",
+    "transform_sampler_output": "use transform= to change batches",
+}
+
+
 class HGTLoader(NodeLoader):  # type: ignore[misc]
     """Iterates over nodes of a graph with types in batches, with a given number of nodes of each type sampled around all of them,
     and all edges between these (Hu et al., "Heterogeneous graph transformer", WWW 2020).
@@ -34,7 +43,8 @@ class HGTLoader(NodeLoader):  # type: ignore[misc]
 
     - `data`: a `HeteroData`, or a `TypedGraph`, which is read into memory.
     - `num_samples`: nodes to sample in each hop, a list for all node types or a dictionary with a list for each.
-    - `input_nodes`: as in `plimsoll.TypedNeighborLoader`. `transform` and all other arguments: as in PyTorch Geometric's loader.
+    - `input_nodes`: as in `plimsoll.TypedNeighborLoader`. `transform` and all other arguments: as in PyTorch Geometric's loader,
+      but without `input_time`, as samples have no times.
     - `seed`: that of the samples; None draws one from torch's generator for each.
 
     Errors: `UsageError`; `BudgetExceeded`.
@@ -53,6 +63,9 @@ class HGTLoader(NodeLoader):  # type: ignore[misc]
     ) -> None:
         if not has_types(data) or isinstance(data, tuple):
             raise UsageError(f"data: is {type(data).__name__}, expected a HeteroData or a plimsoll.TypedGraph")
+        for name, remedy in _REMEDIES.items():
+            if options.pop(name, None) is not None:
+                raise UsageError(f"{name}: is not supported; {remedy}")
         sampler = HGTSampler(types_of(data, None, None), num_samples, seed)
         source = data.to_pyg() if isinstance(data, TypedGraph) else data
         super().__init__(source, sampler, input_nodes, transform=transform, **options)

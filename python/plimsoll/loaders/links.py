@@ -14,6 +14,7 @@ from torch_geometric.loader import LinkLoader
 from torch_geometric.sampler import SamplerOutput
 
 from plimsoll.arguments import one_of
+from plimsoll.data.columns import whole_numbers
 from plimsoll.data.graph import Graph
 from plimsoll.data.pyg_data import is_data
 from plimsoll.data.samplers import NeighborSampler
@@ -22,7 +23,7 @@ from plimsoll.data.stores import add_edge_columns
 from plimsoll.errors import UsageError
 from plimsoll.loaders.neighbours import graph_of
 from plimsoll.loaders.typed_links import LinkSampling, typed_source
-from plimsoll.loaders.typed_neighbours import has_types
+from plimsoll.loaders.typed_neighbours import has_types, require_times
 
 
 class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
@@ -38,7 +39,10 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: as in
       `plimsoll.NeighborLoader`; for a graph with types as in `plimsoll.TypedNeighborLoader`, with `time_attr` and
       `temporal_strategy`.
-    - `edge_label_time`: i64 [n], with `time_attr` the time of each edge to predict: samples have nothing later.
+    - `edge_label_time`: i64 [n], with `time_attr` the time of each edge to predict: samples and negative edges have nothing later.
+    - `before`: with times, sample only edges, and nodes of negative edges, before the time of the edge to predict, not those at this
+      time. If that is the time of the edge itself, the edge is then not in its own sample.
+    - `window`: with times, sample no edges that are older than the edge to predict by more than this.
     - `edge_label_index`: i64 [2, n], sources and targets; the name of a split in `Graph.edge_splits`; or None for all
       edges. In a graph with types, an edge type, or a pair of it and i64 [2, n].
     - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and all other arguments: as in PyTorch
@@ -69,6 +73,8 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         *,
         seed: int | None = None,
         exclude_targets: bool = False,
+        before: bool = False,
+        window: int | None = None,
         is_sorted: bool = False,
         directed: bool = True,
         **options: Any,
@@ -77,14 +83,18 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         options = {"edge_label": edge_label, "neg_sampling": neg_sampling, "neg_sampling_ratio": neg_sampling_ratio, **options}
         if has_types(data) or (is_data(data) and time_attr is not None):
             given = LinkSampling(
-                num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr, seed, exclude_targets
-            )
+                num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr, seed, exclude_targets,
+                before, window,
+            )  # fmt: skip
             typed, typed_sampler = typed_source(data, given, edge_label_time is not None)
             self._of_graph, self._then = False, transform
-            super().__init__(
-                typed, typed_sampler, edge_label_index, edge_label_time=edge_label_time, transform=self._transform, **options
-            )
+            super().__init__(typed, typed_sampler, edge_label_index, transform=self._transform, **options)
+            if edge_label_time is not None:
+                count = self.input_data.row.numel()
+                self.input_data.time = torch.from_numpy(whole_numbers(edge_label_time, (count,), "edge_label_time"))
+                typed_sampler.require_negatives(self.input_data, self.neg_sampling)
             return
+        require_times(None, {"before": before, "window": window is not None})
         if edge_label_time is not None or time_attr is not None:
             raise UsageError("edge_label_time, time_attr: this data has no times; a graph with types, a HeteroData or a Data may have some")
         source, self._graph = graph_of(data, weight_attr)
@@ -121,8 +131,8 @@ def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
             found = torch.as_tensor(given)
         except (TypeError, ValueError, RuntimeError) as error:
             raise UsageError(f"edge_label_index: cannot become a tensor: {error}; expected whole numbers of shape [2, n]") from error
-        whole_numbers = not found.numel() or not (found.is_floating_point() or found.is_complex() or found.dtype == torch.bool)
-        if found.dim() != 2 or len(found) != 2 or not whole_numbers:
+        are_whole = not found.numel() or not (found.is_floating_point() or found.is_complex() or found.dtype == torch.bool)
+        if found.dim() != 2 or len(found) != 2 or not are_whole:
             raise UsageError(
                 f"edge_label_index: is {found.dtype} of shape {list(found.shape)}, expected whole numbers of shape [2, n]"
             )

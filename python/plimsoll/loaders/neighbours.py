@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, one_of, whole
+from plimsoll.data.columns import chosen_rows
 from plimsoll.data.graph import Graph
 from plimsoll.data.pyg_data import edges_of, is_data
 from plimsoll.data.repeated_seeds import repeats, sample_at_once
@@ -70,7 +71,7 @@ class NeighborLoader(EpochLoader["Data"]):
     - `num_workers`, `filter_per_worker` and other arguments for how PyTorch Geometric's loader makes batches are
       accepted but not needed.
 
-    `loader(numbers)` is the batch of the `input_nodes` with these numbers; without numbers it has no nodes.
+    `loader(numbers)` is the batch of the `input_nodes` with these numbers, or of a mask over them; without numbers it has no nodes.
 
     The neighbours sampled for a node depend only on `seed`, the epoch, the seed of its subgraph and the node
     (docs/sampling.md), not on threads, cache, horizon or budget. Memory, epochs, `state_dict`, thread safety,
@@ -180,7 +181,7 @@ class NeighborLoader(EpochLoader["Data"]):
     def __call__(self, index: ArrayLike) -> Data:
         """Returns the batch of the `input_nodes` with these numbers, sampled as in the coming epoch."""
         require_pyg(type(self).__name__)
-        chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
+        chosen = chosen_rows(index, self.data.num_nodes if self._seeds is None else len(self._seeds), "index")
         if not len(chosen):
             # A batch of node 0 shows which fields a batch has, even if there are no seeds.
             return self._finish(_without_rows(self._sample(np.zeros(1, np.int64), self._coming.epoch)[0]))

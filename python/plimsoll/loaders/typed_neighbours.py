@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, one_of, whole
-from plimsoll.data.columns import array_of, whole_numbers
+from plimsoll.data.columns import array_of, chosen_rows, whole_numbers
 from plimsoll.data.pyg_data import is_data
-from plimsoll.data.sampled_types import SampledTypes, types_of_data, types_of_graph, types_of_stores
+from plimsoll.data.sampled_types import SampledTypes, types_of_data, types_of_graph, types_of_stores, with_node_counts
+from plimsoll.data.sampling import subgraph_of
 from plimsoll.data.to_pyg import edge_tensors, node_tensors, require_pyg
 from plimsoll.data.typed_columns import EdgeName
 from plimsoll.data.typed_graph import TypedGraph
@@ -47,11 +48,11 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
       that of its source; in a `TypedGraph` that of the row with the key.
     - `input_time`: i64 [seeds], the time of each seed. None: the time of its node.
     - `temporal_strategy`: "uniform", or "last" for the latest neighbours.
-    - `window`: sample no edges that are older than the seed by more than this.
-    - `before`: sample only edges before the time of the seed, not those at this time.
+    - `window`: with times, sample no edges that are older than the seed by more than this.
+    - `before`: with times, sample only edges before the time of the seed, not those at this time.
     - `replace`, `disjoint`, `weight_attr`, `transform`, `sampler`, `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`,
       `num_replicas`, `pin_memory`, `prefetch_factor`: as in `plimsoll.NeighborLoader`.
-    - `subgraph_type`: "directional", or "bidirectional" for the reverse edges as well.
+    - `subgraph_type`: "directional", or "bidirectional" for the reverse edges as well. `directed=True` is accepted.
 
     The neighbours sampled for a node depend only on `seed`, the epoch, the seed of its subgraph, its time, the edge type and the
     node. Memory, epochs, `state_dict` and ranks are as in `plimsoll.DataLoader`.
@@ -85,16 +86,16 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         pin_memory: bool = False,
         prefetch_factor: int | None = 2,
         sampler: Iterable[int] | None = None,
+        directed: bool = True,
         **others: Any,
     ) -> None:
         require_pyg(type(self).__name__)
         accept_loader_options(others)
-        self._both_ways = is_bidirectional(subgraph_type)
-        if input_time is not None and time_attr is None:
-            raise UsageError("input_time: needs time_attr, the attribute with the times of nodes or edges")
+        self._both_ways = is_bidirectional(subgraph_of(subgraph_type, directed))
+        require_times(time_attr, {"input_time": input_time is not None, "before": before, "window": window is not None})
         if sampler is not None:
             require_sampler("sampler", sampler, {"shuffle=True": shuffle})
-        self.data, self.transform, self.sampler = data, transform, sampler
+        self.data, self.transform, self.sampler = with_node_counts(data, time_attr), transform, sampler
         self._types = types_of(data, time_attr, weight_attr)
         self._is_one_type = is_data(data)
         self._seed_type, self._seeds, self._masked = _seeds(self._types, ("", input_nodes) if self._is_one_type else input_nodes)
@@ -143,8 +144,8 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         return loading
 
     def __call__(self, index: ArrayLike) -> HeteroData:
-        """Returns the batch of the seeds with these numbers, sampled as in the coming epoch."""
-        chosen = np.ascontiguousarray(array_of(index, "index"), dtype=np.int64)
+        """Returns the batch of the seeds with these numbers, or of a mask over them, sampled as in the coming epoch."""
+        chosen = chosen_rows(index, self._types.nodes[self._seed_type] if self._seeds is None else len(self._seeds), "index")
         return self._finish(self._sampled(chosen, self._coming.epoch)[0])
 
     def _sampled(self, numbers: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], Any]:
@@ -228,6 +229,13 @@ def types_of(data: Any, time_attr: str | None, weight_attr: str | None) -> Sampl
         return types_of_stores(data, time_attr, weight_attr)
     make = types_of_graph if isinstance(data, TypedGraph) else types_of_data
     return make(data, time_attr, weight_attr)
+
+
+def require_times(time_attr: str | None, given: dict[str, bool]) -> None:
+    """Checks that arguments for times are given with `time_attr` only. Errors: `UsageError`."""
+    for name, is_given in given.items():
+        if is_given and time_attr is None:
+            raise UsageError(f"{name}: needs time_attr, the attribute with the times of nodes or edges")
 
 
 def has_types(value: Any) -> bool:
