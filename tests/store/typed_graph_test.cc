@@ -51,7 +51,8 @@ class TypedGraph : public testing::Test {
                                {"target", "users"},
                                {"indptr", "e.indptr"},
                                {"indices", "e.indices"},
-                               {"time", "source"}}};
+                               {"time", "source"},
+                               {"columns", Json::array()}}};
     set.publish(std::move(manifest), kTypedGraphVersion);
   }
 
@@ -93,19 +94,21 @@ TEST_F(TypedGraph, AManifestThatDoesNotAgreeIsRefused) {
   const auto node = [](Json& manifest) -> Json& { return manifest["node_types"][0]; };
   const auto edge = [](Json& manifest) -> Json& { return manifest["edge_types"][0]; };
   for (const auto& [change, words] : std::vector<std::pair<std::function<void(Json&)>, std::string>>{
-           {[&](Json& manifest) { manifest["node_types"] = 3; }, "no list \"node_types\""},
-           {[&](Json& manifest) { manifest.erase("edge_types"); }, "no list \"edge_types\""},
-           {[&](Json& manifest) { node(manifest)["name"] = 3; }, "without the text \"name\""},
-           {[&](Json& manifest) { node(manifest)["nodes"] = -1; }, "no number of nodes"},
+           {[&](Json& manifest) { manifest["node_types"] = 3; }, "node_types is no list"},
+           {[&](Json& manifest) { manifest.erase("edge_types"); }, "edge_types is no list"},
+           {[&](Json& manifest) { node(manifest)["name"] = 3; }, "node_types[0] has no text \"name\""},
+           {[&](Json& manifest) { node(manifest)["nodes"] = -1; }, "node_types[0] has no number \"nodes\""},
            {[&](Json& manifest) { node(manifest)["nodes"] = 4; },
-            "3 rows of 'orders.values.kind', expected 4"},
-           {[&](Json& manifest) { node(manifest)["columns"] = "kind"; }, "no columns of 'orders'"},
-           {[&](Json& manifest) { node(manifest)["columns"][0] = 7; }, "without the text \"name\""},
+            "column 'orders.values.kind' has 3 rows, expected 4"},
+           {[&](Json& manifest) { node(manifest)["columns"] = "kind"; }, "node_types[0].columns is no list"},
+           {[&](Json& manifest) { node(manifest)["columns"][0] = 7; },
+            "node_types[0].columns[0] is no object"},
            {[&](Json& manifest) { node(manifest)["columns"][0]["column"] = "none"; }, "no column 'none'"},
            {[&](Json& manifest) { node(manifest)["time"]["column"] = "e.indices"; }, "e.indices"},
            {[&](Json& manifest) { edge(manifest)["target"] = "nobody"; }, "no node type 'nobody'"},
-           {[&](Json& manifest) { edge(manifest)["target"] = "orders"; }, "3 rows of 'e.indptr', expected 4"},
-           {[&](Json& manifest) { edge(manifest)["time"] = 1; }, "without the text \"time\""}}) {
+           {[&](Json& manifest) { edge(manifest)["target"] = "orders"; },
+            "column 'e.indptr' has 3 rows, expected 4"},
+           {[&](Json& manifest) { edge(manifest)["time"] = 1; }, "edge_types[0] has no text \"time\""}}) {
     write_text(folder_ / "graph" / "manifest.json", whole);
     EXPECT_THAT(wrong_after(change), HasSubstr(words));
   }
