@@ -43,5 +43,7 @@ class Slices {
 /// The parameters that an optimizer updates on a rank: all of them, or the views, [count], of its slice's
 /// pieces.
 std::vector<at::Tensor> values_of_rank(const ParameterList& parameters, int rank, int ranks);
+/// Whether each of them is lazy (ParameterList::Entry).
+std::vector<bool> laziness_of_rank(const ParameterList& parameters, int rank, int ranks);
 
 }  // namespace plimsoll

@@ -13,11 +13,11 @@ enum class NodeLabels { classes, numbers, multi };
 
 /// Returns the nodes of each split of a graph with their labels. If nodes have numbers or several labels, the
 /// label is 0 for a node with a known one, else -1. Without splits no labels are needed. Errors: InputError
-/// (no features or labels, a node that does not exist, a label that is neither 0 nor 1).
+/// (no nodes or labels, a node that does not exist, a label that is neither 0 nor 1).
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels);
 
-/// Returns the edges of each split; the graph owns them. Errors: InputError (no features, edges that were not
+/// Returns the edges of each split; the graph owns them. Errors: InputError (no nodes, edges that were not
 /// split).
 std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits);
 

@@ -86,8 +86,10 @@ std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   const auto seed = static_cast<uint64_t>(options.recipe->seed);
   if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
-  return std::make_unique<Gnn>(
+  auto gnn = std::make_unique<Gnn>(
       gnn_options(*options.recipe, *options.source, options.head, outputs_of(options)), seed);
+  if (options.source->widths().node_numbers > 0) gnn->embed_nodes();
+  return gnn;
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
@@ -172,6 +174,7 @@ GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead 
   gnn.in_features = source.node_features();
   gnn.edge_features = source.edge_features();
   gnn.num_ids = ids == 0 ? 0 : ids + 1;
+  if (const int64_t nodes = source.widths().node_numbers; nodes > 0) gnn.num_ids = nodes;
   gnn.classes = outputs;
   gnn.node_head = head != GnnHead::graphs;
   gnn.values = source.widths().targets.width > 0 && head != GnnHead::labels;
@@ -212,7 +215,9 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
   result.trained.model = make_model(options);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
-  if (result.trained.model->feature_units().defined()) learn_features(options, *result.trained.model);
+  const bool has_features = options.source->widths().node_numbers == 0;
+  if (result.trained.model->feature_units().defined() && has_features)
+    learn_features(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   result.trained.names = names_of(options, *result.trained.model);
