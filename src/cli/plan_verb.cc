@@ -207,6 +207,7 @@ void save_snapshot(const MemoryPlan& plan, const std::filesystem::path& path) {
 // The speed is unknown if the budget is too small for measuring it.
 DiskSpeed disk_of(const std::filesystem::path& graph) {
   const GraphView view(graph);
+  if (view.node_features() == 0) return {};  // Embeddings of nodes are in memory.
   const FeatureFile rows = FeatureFile::column(view.set(), "x");
   try {
     return measure_disk(rows.path, rows.layout());

@@ -47,6 +47,9 @@ class Gnn : public GraphModel {
   int64_t classes() const override { return options_.classes; }
   CollateOptions collate_options() const override;
   const GnnOptions& options() const { return options_; }
+  /// Lets the optimizer pass over rows of the embedding that a step does not reach: they belong to nodes, not
+  /// to IDs.
+  void embed_nodes() { parameters_.make_lazy("embedding.weight"); }
 
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
   TargetUnits target_units() const override { return units_; }

@@ -101,6 +101,10 @@ at::Tensor ParameterList::add_buffer(const std::string& name, const std::vector<
   return buffers_.back().value;
 }
 
+void ParameterList::make_lazy(const std::string& name) {
+  std::ranges::find(entries_, name, &Entry::name)->lazy = true;
+}
+
 std::vector<ParameterList::Entry> ParameterList::all() const {
   std::vector<Entry> all = entries_;
   all.insert(all.end(), buffers_.begin(), buffers_.end());

@@ -57,10 +57,14 @@ class ParameterList {
   struct Entry {
     std::string name;
     at::Tensor value;
+    bool lazy = false;  ///< Numbers whose gradient is 0 stay as they are in a step.
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
+  /// Makes the optimizer skip the numbers of a parameter whose gradient is 0: they stay as they are, and so
+  /// does their part of its state.
+  void make_lazy(const std::string& name);
   /// Adds a parameter that belongs to something else, such as a torch::nn::Module: f32, contiguous, requiring
   /// its gradient. It is shared, not copied.
   void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }

@@ -38,4 +38,15 @@ std::vector<at::Tensor> values_of_rank(const ParameterList& parameters, int rank
   return values;
 }
 
+std::vector<bool> laziness_of_rank(const ParameterList& parameters, int rank, int ranks) {
+  std::vector<bool> lazy;
+  if (ranks == 1) {
+    for (const ParameterList::Entry& entry : parameters.entries()) lazy.push_back(entry.lazy);
+    return lazy;
+  }
+  for (const Slices::Piece& piece : Slices(parameters, ranks).pieces(rank))
+    lazy.push_back(parameters.entries()[piece.parameter].lazy);
+  return lazy;
+}
+
 }  // namespace plimsoll

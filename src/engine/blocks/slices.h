@@ -43,5 +43,7 @@ class Slices {
 /// Returns the parameters that an optimizer updates on a rank: all of them or, with several ranks, views
 /// [count] of the pieces of its slice.
 std::vector<at::Tensor> values_of_rank(const ParameterList& parameters, int rank, int ranks);
+/// Whether each of them is lazy (ParameterList::Entry).
+std::vector<bool> laziness_of_rank(const ParameterList& parameters, int rank, int ranks);
 
 }  // namespace plimsoll

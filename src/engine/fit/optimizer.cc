@@ -11,13 +11,27 @@
 #include "ops/allocator.h"
 
 namespace plimsoll {
+
+template <typename Move>
+void Optimizer::each_moved(size_t parameter, const at::Tensor& gradients, const Move& move) const {
+  const int64_t count = gradients.numel();
+  if (lazy_.empty() || !lazy_[parameter]) {
+    for (int64_t i = 0; i < count; ++i) move(i);
+    return;
+  }
+  const float* const gradient = gradients.const_data_ptr<float>();
+  for (int64_t i = 0; i < count; ++i)
+    if (gradient[i] != 0) move(i);
+}
+
 namespace {
 
 // Adam (Kingma & Ba, ICLR 2015), or AdamW if the decay is decoupled from the gradient.
 class Adam : public Optimizer {
  public:
-  Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options, bool decoupled)
-      : Optimizer(options),
+  Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options, std::vector<bool> lazy,
+       bool decoupled)
+      : Optimizer(options, std::move(lazy)),
         parameters_(std::move(parameters)),
         mean_(add_state("exp_avg", parameters_)),
         square_(add_state("exp_avg_sq", parameters_)),
@@ -41,12 +55,12 @@ class Adam : public Optimizer {
       float* const m = mean_[p].data_ptr<float>();
       float* const v = square_[p].data_ptr<float>();
       const float* const gradient = gradients[p].const_data_ptr<float>();
-      for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
+      each_moved(p, gradients[p], [=](int64_t i) {
         const float g = gradient[i] + decay * w[i];
         m[i] += rest1 * (g - m[i]);
         v[i] = beta2 * v[i] + rest2 * g * g;
         w[i] = w[i] * kept - step_size * m[i] / (std::sqrt(v[i]) / root_correction2 + epsilon);
-      }
+      });
     }
   }
 
@@ -60,8 +74,8 @@ class Adam : public Optimizer {
 // Stochastic gradient descent with torch's momentum (without dampening, not Nesterov's).
 class Sgd : public Optimizer {
  public:
-  Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
-      : Optimizer(options),
+  Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options, std::vector<bool> lazy)
+      : Optimizer(options, std::move(lazy)),
         parameters_(std::move(parameters)),
         momentum_(options.momentum == 0 ? std::vector<at::Tensor>{}
                                         : add_state("momentum_buffer", parameters_)) {}
@@ -75,12 +89,12 @@ class Sgd : public Optimizer {
       float* const w = parameters_[p].data_ptr<float>();
       float* const b = momentum_.empty() ? nullptr : momentum_[p].data_ptr<float>();
       const float* const gradient = gradients[p].const_data_ptr<float>();
-      for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
+      each_moved(p, gradients[p], [=](int64_t i) {
         float g = gradient[i] + decay * w[i];
         // The buffer starts as 0, so the first step uses the gradient itself, as in torch.
         if (b != nullptr) g = b[i] = momentum * b[i] + g;
         w[i] -= rate * g;
-      }
+      });
     }
   }
 
@@ -234,13 +248,12 @@ std::vector<at::Tensor> Optimizer::add_state(const std::string& name,
   return values;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
-                                          const OptimizerOptions& options) {
-  if (options.kind == OptimizerKind::adam)
-    return std::make_unique<Adam>(std::move(parameters), options, false);
-  if (options.kind == OptimizerKind::adamw)
-    return std::make_unique<Adam>(std::move(parameters), options, true);
-  return std::make_unique<Sgd>(std::move(parameters), options);
+std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options,
+                                          std::vector<bool> lazy) {
+  if (options.kind == OptimizerKind::sgd)
+    return std::make_unique<Sgd>(std::move(parameters), options, std::move(lazy));
+  return std::make_unique<Adam>(std::move(parameters), options, std::move(lazy),
+                                options.kind == OptimizerKind::adamw);
 }
 
 int64_t state_tensors(const OptimizerOptions& options) {

@@ -45,19 +45,25 @@ class Optimizer {
   void set_steps(int64_t steps) { steps_ = steps; }
 
  protected:
-  explicit Optimizer(const OptimizerOptions& options) : options_(options) {}
+  Optimizer(const OptimizerOptions& options, std::vector<bool> lazy)
+      : options_(options), lazy_(std::move(lazy)) {}
   /// Makes a zero tensor for each parameter, which state() lists as NAME.0, NAME.1 ...
   std::vector<at::Tensor> add_state(const std::string& name, const std::vector<at::Tensor>& parameters);
+  /// Calls move(i) for each number of a parameter that the step moves.
+  template <typename Move>
+  void each_moved(size_t parameter, const at::Tensor& gradients, const Move& move) const;
   int64_t steps_ = 0;
   OptimizerOptions options_;
 
  private:
+  std::vector<bool> lazy_;  // By parameter; empty: none is.
   std::vector<std::pair<std::string, at::Tensor>> state_;
 };
 
-/// `parameters` are f32 and contiguous, and are updated in place.
-std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
-                                          const OptimizerOptions& options);
+/// `parameters` are f32 and contiguous, and are updated in place. Numbers of a lazy parameter whose gradient
+/// is 0 stay as they are in a step, and so does their part of the state; without `lazy` none is.
+std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options,
+                                          std::vector<bool> lazy = {});
 
 /// Returns the number of f32 state tensors that such an optimizer keeps per parameter.
 int64_t state_tensors(const OptimizerOptions& options);

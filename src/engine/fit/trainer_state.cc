@@ -17,9 +17,11 @@ OptimizerOptions optimizer_options(const TrainingSection& training) {
 }
 
 std::unique_ptr<Optimizer> optimizer_of(const FitOptions& options) {
-  return make_optimizer(
-      values_of_rank(options.objective->parameters(), rank_of(options.run.exchange), options.run.ranks),
-      optimizer_options(options.recipe->training));
+  const ParameterList& parameters = options.objective->parameters();
+  const int rank = rank_of(options.run.exchange);
+  return make_optimizer(values_of_rank(parameters, rank, options.run.ranks),
+                        optimizer_options(options.recipe->training),
+                        laziness_of_rank(parameters, rank, options.run.ranks));
 }
 
 size_t epochs_with_room(const FitOptions& options) {

@@ -18,11 +18,14 @@ std::unique_ptr<GraphModel> make_gnn(const Recipe& recipe, const ModelInputs& in
   gnn.in_features = inputs.node_features;
   gnn.edge_features = inputs.edge_features;
   gnn.num_ids = inputs.ids == 0 ? 0 : inputs.ids + 1;
+  if (inputs.nodes > 0) gnn.num_ids = inputs.nodes;
   gnn.classes = inputs.outputs;
   gnn.node_head = inputs.node_head;
   gnn.values = inputs.values;
   gnn.standardize = inputs.standardize;
-  return std::make_unique<Gnn>(gnn, static_cast<uint64_t>(recipe.seed));
+  auto model = std::make_unique<Gnn>(gnn, static_cast<uint64_t>(recipe.seed));
+  if (inputs.nodes > 0) model->embed_nodes();
+  return model;
 }
 
 std::unique_ptr<GraphModel> read_gnn(const SafetensorsView& file) {

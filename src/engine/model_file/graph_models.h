@@ -17,6 +17,7 @@ struct ModelInputs {
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t ids = 0;           ///< Number of IDs, of which the first feature is the index; 0: nodes have none.
+  int64_t nodes = 0;         ///< Number of nodes that get an embedding of their own; 0: nodes have features.
   int64_t outputs = 0;       ///< Number of classes, or of values.
   bool node_head = false;    ///< Evaluate nodes, not graphs.
   bool values = false;       ///< Return values, not logits of classes.

@@ -13,10 +13,13 @@ namespace plimsoll {
 
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
   std::map<std::string, TensorSpan> tensors;
-  for (const auto& [name, value] : parameters.all())
-    tensors[name] = {"F32",
-                     value.sizes().vec(),
-                     {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  for (const ParameterList::Entry& entry : parameters.all()) {
+    const at::Tensor& value = entry.value;
+    tensors[entry.name] = {
+        "F32",
+        value.sizes().vec(),
+        {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  }
   return tensors;
 }
 
@@ -34,10 +37,10 @@ const TensorSpan& tensor_of(const SafetensorsView& file, const std::string& path
 }  // namespace
 
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters) {
-  for (const auto& [name, value] : parameters.all()) {
-    const std::vector<int64_t> shape = value.sizes().vec();
-    const TensorSpan& tensor = tensor_of(file, path, name, shape);
-    std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
+  for (const ParameterList::Entry& entry : parameters.all()) {
+    const std::vector<int64_t> shape = entry.value.sizes().vec();
+    const TensorSpan& tensor = tensor_of(file, path, entry.name, shape);
+    std::memcpy(entry.value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
   }
 }
 

@@ -19,6 +19,7 @@
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "rows/direct_rows.h"
+#include "rows/node_numbers.h"
 #include "sample/topology/list_stream.h"
 
 namespace plimsoll {
@@ -112,7 +113,8 @@ class Layers {
   std::vector<FeatureFile> run() {
     const std::vector<int64_t> evaluated = model_.embedding_layers();
     std::vector<FeatureFile> files;
-    FeatureFile from = FeatureFile::column(graph_.set(), "x");
+    const auto numbers = numbers_for(graph_);
+    FeatureFile from = numbers ? numbers->file() : FeatureFile::column(graph_.set(), "x");
     measure(from.width);
     for (int64_t layer = 0; layer < model_.options().layers; ++layer) {
       const std::filesystem::path path = options_.scratch / fmt::format("layer-{}.f32", layer);

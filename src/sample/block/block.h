@@ -67,6 +67,8 @@ struct RowWidths {
   int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
   bool planar = false;      ///< Whether all z coordinates of the source are equal.
   bool row_places = false;  ///< Whether GraphBlock::row_place is used.
+  /// If above 0, nodes have no features: the one number of a node is its number in the graph, below this.
+  int64_t node_numbers = 0;
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.

@@ -67,8 +67,9 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       blocks_(options.negatives ? edge_lists(graph_, options.splits)
                                 : node_lists(graph_, options.splits, options.labels),
               options.blocks),
-      width_(graph_.node_features()),
-      rows_(FeatureFile::column(graph_.set(), "x")),
+      width_(std::max<int64_t>(graph_.node_features(), 1)),
+      numbers_(numbers_for(graph_)),
+      rows_(numbers_ ? numbers_->file() : FeatureFile::column(graph_.set(), "x")),
       direct_(rows_),
       sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;

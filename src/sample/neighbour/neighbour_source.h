@@ -14,6 +14,7 @@
 #include "memory/charge.h"
 #include "rows/direct_rows.h"
 #include "rows/feature_file.h"
+#include "rows/node_numbers.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/run_cache.h"
@@ -67,7 +68,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
             .edge_features = edge_features(),
             .hops = hops(),
             .targets = {.width = target_width(), .of_nodes = true},
-            .row_places = options_.row_places};
+            .row_places = options_.row_places,
+            .node_numbers = numbers_ ? graph_.nodes() : 0};
   }
   const GraphSetTables& tables() const override { return tables_; }
   /// Receives the blocks that are sampled, of all, while shapes() samples: at each block of each hop, from
@@ -138,6 +140,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   SeedBlocks blocks_;
   GraphSetTables tables_;
   int64_t width_;
+  std::unique_ptr<const NodeNumbers> numbers_;  // The rows of nodes without features.
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
   mutable Vector<uint8_t, Tag::columns> uses_;       // Uses of each node in some of the run's blocks.

@@ -10,10 +10,9 @@
 namespace plimsoll {
 namespace {
 
-void require_features(const GraphView& graph) {
-  if (graph.node_features() == 0 || graph.nodes() == 0)
-    throw InputError(graph.set().folder().string() +
-                     ": nodes have no features (column x); give some to `plimsoll ingest graph`");
+void require_nodes(const GraphView& graph) {
+  if (graph.nodes() == 0)
+    throw InputError(graph.set().folder().string() + ": has no nodes, expected some; make it again");
 }
 
 SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels labels) {
@@ -63,7 +62,7 @@ bool has_known_target(const GraphView& graph, int64_t node, NodeLabels labels) {
 
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels) {
-  require_features(graph);
+  require_nodes(graph);
   if (!splits.empty() && labels != NodeLabels::classes && graph.node_targets().empty())
     throw InputError(graph.set().folder().string() +
                      ": nodes have no numbers to predict (column node_target); give some to `plimsoll ingest "
@@ -78,7 +77,7 @@ std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::
 }
 
 std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits) {
-  require_features(graph);
+  require_nodes(graph);
   std::vector<SeedList> lists;
   lists.reserve(splits.size());
   for (const std::string& name : splits) lists.push_back(edges_of(graph, name));

@@ -13,7 +13,7 @@ enum class NodeLabels { classes, numbers, multi };
 
 /// Returns the nodes of each split of a graph with their labels. If nodes have numbers or several labels, the
 /// label is 0 for a node with a known one, else -1. Without splits no labels are needed. Errors: InputError
-/// (no features or labels, a node that does not exist, those of has_known_target(), a split of
+/// (no nodes or labels, a node that does not exist, those of has_known_target(), a split of
 /// which no node has a known number or label).
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels);
@@ -22,7 +22,7 @@ std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::
 /// label that is neither 0 nor 1).
 bool has_known_target(const GraphView& graph, int64_t node, NodeLabels labels);
 
-/// Returns the edges of each split; the graph owns them. Errors: InputError (no features, edges that were not
+/// Returns the edges of each split; the graph owns them. Errors: InputError (no nodes, edges that were not
 /// split).
 std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits);
 

@@ -166,6 +166,7 @@ ModelInputs model_inputs(const Recipe& recipe, const BlockSource& source, GnnHea
   return {.node_features = source.node_features(),
           .edge_features = source.edge_features(),
           .ids = static_cast<int64_t>(source.tables().vocabulary.size()),
+          .nodes = source.widths().node_numbers,
           .outputs = outputs,
           .node_head = head != GnnHead::graphs,
           .values = source.widths().targets.width > 0 && head != GnnHead::labels,
@@ -205,7 +206,9 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
   result.trained.model = make_model(options);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
-  if (result.trained.model->feature_units().defined()) learn_features(options, *result.trained.model);
+  const bool has_features = options.source->widths().node_numbers == 0;
+  if (result.trained.model->feature_units().defined() && has_features)
+    learn_features(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   result.trained.names = names_of(options, *result.trained.model);

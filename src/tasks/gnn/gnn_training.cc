@@ -98,8 +98,9 @@ class GnnTraining final : public Training {
 
   // Says it if features vary too differently to be learned together, as far as some of them tell.
   void note_scales() const {
-    if (request_.recipe.features.standardize || !request_.writes()) return;
     const BlockSource& source = data_.source();
+    if (request_.recipe.features.standardize || !request_.writes() || source.widths().node_numbers > 0)
+      return;
     const size_t first = source.tables().vocabulary.empty() ? 0 : 1;
     const std::string note = unequal_scales(scale_of_some(source, data_.neighbours(), split_), first,
                                             source.tables().node_features);
@@ -140,6 +141,14 @@ const GnnModel& require_same_features(const GnnModel& model, const BlockSource& 
     throw InputError(
         fmt::format("the data has {} node and {} edge features, the model was trained on {} and {}",
                     source.node_features(), source.edge_features(), reads.nodes, edges));
+  const int64_t nodes = source.widths().node_numbers;
+  const auto* const gnn = dynamic_cast<const Gnn*>(model.model.get());
+  const int64_t learned = gnn != nullptr && model.vocabulary.empty() ? gnn->options().num_ids : 0;
+  if (learned != nodes)
+    throw InputError(fmt::format(
+        "the model learned embeddings of {} nodes, the data has {} nodes without features; use the "
+        "nodes that trained it",
+        learned, nodes));
   if (model.vocabulary != source.tables().vocabulary)
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");
   return model;

@@ -1,0 +1,128 @@
+"""Nodes of a giant graph without features get learned embeddings: PyTorch Geometric's loss, lazy rows, exact plans."""
+
+import subprocess
+
+import numpy as np
+import pytest
+from giant_runs import answer, edge_index_of, evaluate, load_weights, plan_of, pyg_model
+
+torch = pytest.importorskip("torch")
+
+NODES, HIDDEN, WIDTH, CLASSES = 800, 16, 12, 3
+RECIPE = """
+task: {task}
+sampling: {{fan_outs: [{fan_out}, {fan_out}]}}
+training: {{max_epochs: {epochs}, batch_size: 100, learning_rate: {rate}, weight_decay: {decay}, gradient_clip_val: 0,
+           optimizer: {optimizer}, momentum: 0, block: {{seeds: 32}}}}
+gnn: {{conv: sage, layers: 2, hidden: 16, embedding: 12}}
+"""
+
+
+class Bare:
+    """A graph of communities without features, half of whose nodes no seed that trains or validates can reach."""
+
+    def __init__(self, run, bin_dir, folder):
+        self.bin_dir, self.folder, self._run = bin_dir, folder, run
+        random = np.random.default_rng(11)
+        half = NODES // 2
+        self.y = random.integers(0, CLASSES, NODES)
+        pairs = []
+        for first in (0, half):
+            for node in range(first, first + half):
+                near = [other for other in random.integers(first, first + half, 40) if self.y[other] == self.y[node]]
+                pairs += [(other, node) for other in near[:6]]
+        order = random.permutation(half)
+        self.splits = {"train": np.sort(order[:250]), "valid": np.sort(order[250:330]), "test": np.sort(order[330:])}
+        for name, values in (("edges", np.array(pairs)), ("y", self.y), *self.splits.items()):
+            np.save(folder / f"{name}.npy", values)
+        self.graph = self.ingest("graph", NODES)
+
+    def ingest(self, name, nodes):
+        y = np.concatenate([self.y, np.zeros(nodes - NODES, int)])
+        np.save(self.folder / f"{name}-y.npy", y)
+        splits = [word for split in self.splits for word in (f"--{split}", self.folder / f"{split}.npy")]
+        self._run("plimsoll", "ingest", "graph", "--edges", self.folder / "edges.npy", "--labels", self.folder / f"{name}-y.npy",
+                  "--ids", "dense", "--dedup", *splits, "--out", self.folder / name)
+        return self.folder / name
+
+    def recipe(self, task="node_classification", fan_out=-1, epochs=4, rate=0.02, decay=0.01, optimizer="adam"):
+        text = RECIPE.format(task=task, fan_out=fan_out, epochs=epochs, rate=rate, decay=decay, optimizer=optimizer)
+        path = self.folder / f"{abs(hash(text))}.yaml"
+        path.write_text(text)
+        return path
+
+    def train(self, name, recipe, *words, data=None):
+        return answer(self.bin_dir, "train", recipe, "--data", data or self.graph, "--run", self.folder / name, *words)
+
+    def logits(self, run):
+        tensors = load_weights(run)
+        rows = torch.from_numpy(tensors.pop("embedding.weight").copy())
+        assert rows.shape == (NODES, WIDTH)
+        model = pyg_model("sage", tensors, WIDTH, HIDDEN, CLASSES, 2)
+        with torch.no_grad():
+            return model(rows, edge_index_of(self.graph))
+
+    def loss(self, run, split):
+        nodes = torch.from_numpy(self.splits[split])
+        return float(torch.nn.functional.cross_entropy(self.logits(run)[nodes], torch.from_numpy(self.y)[nodes]))
+
+
+@pytest.fixture(scope="module")
+def bare(run, bin_dir, tmp_path_factory):
+    return Bare(run, bin_dir, tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="module")
+def still(bare):
+    """A run at a rate of 0, whose weights stay as they begin."""
+    return bare.train("still", bare.recipe(epochs=1, rate=0))
+
+
+@pytest.fixture(scope="module")
+def trained(bare):
+    return bare.train("run", bare.recipe(), "--threads", 1)
+
+
+def test_the_loss_of_a_step_is_that_of_pytorch_geometric(bare, still):
+    for split, name in (("train", "training_loss"), ("valid", "validation_loss")):
+        assert still[name] == pytest.approx(bare.loss(bare.folder / "still", split), rel=1e-4)
+
+
+def test_embeddings_are_learned_and_evaluated(bare, still, trained):
+    assert trained["training_loss"] < 0.8 * still["training_loss"]
+    found = {split["name"]: split["models"][0] for split in evaluate(bare.bin_dir, bare.folder / "run", bare.graph)["splits"]}
+    for split in ("valid", "test"):
+        assert found[split]["loss"] == pytest.approx(bare.loss(bare.folder / "run", split), rel=1e-4)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "sgd"])
+def test_rows_that_no_step_reaches_stay(bare, still, optimizer):
+    """In spite of the weight decay, which moves every other weight."""
+    bare.train(optimizer, bare.recipe(epochs=2, decay=0.1, optimizer=optimizer))
+    before, after = (load_weights(bare.folder / run)["embedding.weight"] for run in ("still", optimizer))
+    assert (before[NODES // 2:] == after[NODES // 2:]).all()
+    assert (before[bare.splits["train"]] != after[bare.splits["train"]]).any(axis=1).all()
+
+
+def test_plans_hold_and_bits_do_not_depend_on_budget_and_threads(bare, trained):
+    plan = plan_of(bare.bin_dir, bare.recipe(), bare.graph)
+    table = 4 * NODES * WIDTH
+    assert plan["exact"] and plan["breakdown"]["parameters"] > table and plan["breakdown"]["optimizer"] > 2 * table
+    small = bare.train("small", bare.recipe(), "--threads", 1, "--budget", plan["min_budget_bytes"])
+    assert small["weights"] == trained["weights"] and small["unforeseen"] == small["overflows"] == 0
+    assert bare.train("threads", bare.recipe(), "--threads", 3)["weights"] == trained["weights"]
+    evaluate(bare.bin_dir, bare.folder / "run", bare.graph, "--split", "test", "--budget", plan["evaluation_min_budget_bytes"])
+
+
+def test_links_are_learned_by_embeddings(bare, run, tmp_path):
+    run("plimsoll", "split-edges", bare.graph, "--out", tmp_path / "split")
+    bare.train("links", bare.recipe(task="link_prediction", fan_out=4, epochs=20, rate=0.005, decay=0), data=tmp_path / "split")
+    found = evaluate(bare.bin_dir, bare.folder / "links", tmp_path / "split")["splits"][0]["models"][0]
+    assert found["auc"] > 0.5
+
+
+def test_another_number_of_nodes_is_refused(bare, trained):
+    more = bare.ingest("more", NODES + 1)
+    done = subprocess.run([bare.bin_dir / "plimsoll", "evaluate", bare.folder / "run", "--data", more], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert f"learned embeddings of {NODES} nodes, the data has {NODES + 1} nodes without features" in done.stderr
