@@ -32,7 +32,7 @@ PartNodes part_nodes(const Mapping& mapping, const PartArray& parts) {
   return {std::span(parts.data(), parts.size()), mapping.graph()->nodes()};
 }
 
-/// State that the epochs of one loader share.
+/// State that all epochs of one loader share.
 class Neighbours {
  public:
   Neighbours(const Mapping& mapping, const std::optional<Indices>& seeds, const NeighbourLoading& loading)

@@ -60,7 +60,7 @@ GraphList list_of(const Column<int64_t>& numbers) {
   return GraphList(numbers.data(), numbers.data() + numbers.size());
 }
 
-/// State that the epochs of one loader share.
+/// State that all epochs of one loader share.
 class TypedNeighbours {
  public:
   TypedNeighbours(std::shared_ptr<TypedColumns> columns, const TypedLoading& loading)

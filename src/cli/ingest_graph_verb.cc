@@ -198,7 +198,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->type_name("COLUMN,...");
   group
       ->add_option("--missing", nodes.missing,
-                   "Value of node features that are empty, NA or NaN; default: refuse them")
+                   "Replace node features that are empty, NA or NaN by this value; default: refuse them")
       ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);

@@ -161,7 +161,7 @@ void add_inspect(CLI::App& app) {
   for (const KindInspector& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
-                 "Print the manifest, with the results of the other options, or the limits, as JSON");
+                 "Print the manifest with the results of the other options, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect graphs");
   verb->callback([options] { run(*options); });
 }

@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
 #ifdef PLIMSOLL_CAN
   plimsoll::register_can_recipe();
 #endif
-  CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
+  CLI::App app("Train graph neural networks within a memory budget.", "plimsoll");
   plimsoll::add_verbs(app, argc, argv);
   return plimsoll::run_command(app, argc, argv);
 }

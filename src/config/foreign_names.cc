@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr std::string_view kAlwaysTheBest = "nothing: the weights of the least validation loss are kept";
+constexpr std::string_view kAlwaysTheBest = "nothing: the weights with the lowest validation loss are kept";
 constexpr std::string_view kSameBits = "nothing: a run gives the same bits each time";
 
 // One line per name, in the order of docs/from-kdgat.md.
@@ -57,8 +57,8 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
     // Seeing.
     {"profile", "", "run.profile.active, or train --profile: steps are traced for Perfetto"},
-    {"profile_steps", "", "run.profile.active: how many steps are traced"},
-    {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line an epoch"},
+    {"profile_steps", "", "run.profile.active: number of steps to trace"},
+    {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line per epoch"},
     {"test_every_n_epochs", "", "plimsoll evaluate RUN --data DIR, also while the run trains"},
     {"run_test", "", "plimsoll evaluate RUN --data DIR"},
     {"eval_only", "", "plimsoll evaluate RUN --data DIR"},

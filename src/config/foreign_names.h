@@ -16,10 +16,10 @@ struct ForeignName {
 /// Adds names, which take precedence over those that are known. A program calls it at its start.
 void register_foreign_names(std::span<const ForeignName> names);
 
-/// Returns, in plain words, what to write in place of a name that other systems use (KD-GAT, Lightning);
-/// empty if the name is unknown. `name` is a key with its sections (`training.lr`), a section (`dqn`), or a
-/// command-line option without its dashes (`teacher-path`). `value` is its value, for names whose answer
-/// depends on it. docs/from-kdgat.md has the whole table.
+/// Returns, in plain words, what to write instead of a name that other systems use (KD-GAT, Lightning); empty
+/// if the name is unknown. `name` is a key with its section (`training.lr`), a section (`dqn`), or a
+/// command-line option without its dashes (`teacher-path`). `value` is its value, for names for which the
+/// answer depends on it. docs/from-kdgat.md has the whole table.
 std::string_view instead_of(std::string_view name, std::string_view value = {});
 
 /// Returns the keys of a recipe with this name, with or without their section, joined by " or "; empty if

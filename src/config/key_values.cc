@@ -37,7 +37,7 @@ std::vector<std::string> as_names(const std::string& key, const Written& written
   }
   if (!names && written.text.starts_with('['))
     throw UsageError(
-        fmt::format("{}: {} is '{}', expected a list as [a, b]", written.where, key, written.text));
+        fmt::format("{}: {} is '{}', expected a list such as [a, b]", written.where, key, written.text));
   return names ? *names : std::vector<std::string>{written.text};
 }
 

@@ -47,7 +47,7 @@ struct Recipe {
   RecipeParts parts;  ///< Sections that other modules register.
 
   bool uses_paths() const { return model == ModelKind::sgmp || model == ModelKind::gtmp; }
-  /// Returns the name of the model in tasks of graphs, nodes, pairs or values.
+  /// Returns the name of the model, for tasks on graphs, nodes, pairs or values.
   std::string model_name() const { return std::string(uses_paths() ? word_of(model) : word_of(gnn.conv)); }
 };
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kMaxUnknownKeys = 64;
 
-// Returns the first key of a section, as an override or in a recipe, with `value` if that names a preset.
+// Returns the first key of a section, in the form of an override or of a recipe, with `value` if it names a
+// preset.
 std::string first_key(const RecipeKeys& keys, const std::string& section, std::string_view value,
                       bool is_override) {
   const auto first = std::ranges::find_if(
@@ -27,11 +28,11 @@ std::string first_key(const RecipeKeys& keys, const std::string& section, std::s
 std::string answer_to(const RecipeKeys& keys, const std::string& key, std::string_view value,
                       const std::string& where) {
   if (const std::string_view instead = instead_of(key, value); !instead.empty())
-    return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
+    return fmt::format("{}: '{}' is not a key here; instead: {}", where, key, instead);
   if (const std::string called = keys_called(key); !called.empty())
-    return fmt::format("{}: '{}' stands in a section: {}", where, key, called);
+    return fmt::format("{}: '{}' belongs in a section: {}", where, key, called);
   if (keys.has_section(key))
-    return fmt::format("{}: '{}' is a section{}, expected its keys, as {}", where, key,
+    return fmt::format("{}: '{}' is a section{}, expected its keys, such as {}", where, key,
                        value.empty() ? "" : fmt::format(", found '{}'", value),
                        first_key(keys, key, value, where.starts_with("-O")));
   return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key,

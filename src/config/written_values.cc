@@ -32,8 +32,8 @@ class DocumentLines final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// Returns the line of the second document of a text, if it has one. YAML::LoadAll never ends for some texts
-// that are not UTF-8.
+// Returns the line of the second document of a text, if it has one. YAML::LoadAll never returns for some
+// texts that are not UTF-8.
 std::optional<int> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -49,7 +49,7 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     if (!entry.first.IsScalar()) throw UsageError(where + ": a key must be a name");
     const std::string key = prefix + entry.first.as<std::string>();
-    // An anchor may stand for a map around it, so a map deeper than all keys must be an error.
+    // An anchor may stand for a map that contains it, so a map deeper than all keys must be an error.
     constexpr auto kDeepest = 3;
     if (entry.second.IsMap() && (keys.has_section(key) || instead_of(key).empty()) &&
         std::count(key.begin(), key.end(), '.') < kDeepest) {

@@ -12,10 +12,10 @@
 
 namespace plimsoll {
 
-/// A graph neural network in the form of PyG's BasicGNN: layers of one kind of convolution, each followed by
-/// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
-/// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values learns
-/// them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
+/// A graph neural network with the structure of PyG's BasicGNN: layers of one kind of convolution, each
+/// followed by normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs
+/// or over nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values
+/// learns them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
 /// target.scale, features.mean, features.scale.
 class Gnn : public GraphModel {
  public:

@@ -37,8 +37,8 @@ struct alignas(kAlignment) Header {
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
-  // The piece is aligned by hand, because glibc's aligned_alloc does not reuse its own freed pieces, so that
-  // the heap grows.
+  // The piece is aligned by hand, because glibc's aligned_alloc does not reuse the memory that it freed, so
+  // the heap would grow.
   const int64_t entered = tensor_heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);

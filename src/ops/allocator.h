@@ -19,7 +19,7 @@ void install_ledger_allocator();
 /// thread-safe; call it before install_ledger_allocator().
 void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
 
-/// Bytes of the heap that a tensor of `bytes` bytes takes, as entered in the ledger.
+/// Returns the bytes of the heap that a tensor of `bytes` bytes uses, as entered in the ledger.
 int64_t tensor_heap_bytes(int64_t bytes);
 
 /// While it lives, tensors made by this thread are entered under `tag`.

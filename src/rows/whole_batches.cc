@@ -167,7 +167,7 @@ bool WholeBatches::begin_round(const std::stop_token& stop) {
   next.counts.clear();
   next.first_batch = added_;
   lists_.clear();
-  // The first round is short, so that readers wait less for it. The next is made while it is read.
+  // The first round is short, so that readers wait less for it. The next one is made while it is read.
   limit_ = added_ == 0 ? round_bytes_ / kFirstShare : std::min(round_bytes_, 2 * limit_);
   used_ = 0;
   return true;
@@ -189,7 +189,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
   }
   const int64_t list = BatchLists::list_bytes(missed);
   if (list > sizes_.list)
-    throw Failure(fmt::format("a batch of {} rows is packed, longer than the longest that was told", missed));
+    throw Failure(fmt::format("a batch of {} rows is larger than the announced maximum", missed));
   int64_t bytes = list;
   for (const uint32_t count : counts) bytes += bytes_of(count);
   const bool is_first = round.batches.empty();
@@ -197,7 +197,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     round.counts.resize(first);
     return false;
   }
-  // The list in the order of ranges, and within each in that of the batch.
+  // The list in the order of ranges, and within each range in the order of the batch.
   const std::span<uint16_t> to = lists_.buffer();
   set_begins(next_, counts);
   for (const int64_t row : rows)

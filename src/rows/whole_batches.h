@@ -124,7 +124,8 @@ class WholeBatches final : public PackedBatches {
   MappedBytes range_;  // Rows of a range.
   BatchLists lists_;
   Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in a list.
-  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone after the last.
+  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone if all have
+                                       // been.
   size_t making_ = 1;                  // Index of the round being made in rounds_.
   int64_t added_ = 0;                  // Number of batches added so far.
   int64_t used_ = 0;                   // Bytes of the round that are used.

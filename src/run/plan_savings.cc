@@ -35,8 +35,8 @@ struct Need {
   int64_t budget = 0;
 };
 
-// Plans the changed recipe. If recomputation is left to the budget, it is switched off, because each plan
-// would choose for itself otherwise.
+// Plans the changed recipe. If recomputation depends on the budget, it is switched off, because otherwise
+// each plan would choose for itself.
 Need need_of(RunRequest request, const RecipeChange* change) {
   if (request.recipe.training.gradient_checkpointing == GradientCheckpointing::automatic)
     request.recipe.training.gradient_checkpointing = GradientCheckpointing::off;

@@ -19,9 +19,9 @@ std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
 
 std::vector<PlannedSetting> plan_settings(RunRequest request) {
   if (!find_task(request.recipe.task).has_one_model())
-    throw UsageError("--table varies hidden channels and layers of one model, and task " +
+    throw UsageError("--table varies hidden channels and layers of one model, but task " +
                      request.recipe.task +
-                     " has models with sizes of their own; plan it for one budget after the other");
+                     " has models with their own sizes; plan it for one budget at a time");
   const bool giant = kind_of(request.data) == kGraphKind;
   const int64_t cap = request.memory.budget - request.memory.outside_ledger;
   request.memory.cap = cap;

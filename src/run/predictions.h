@@ -48,7 +48,7 @@ struct PredictionRequest {
 /// write nothing. Not thread-safe.
 class PredictionWriter {
  public:
-  /// The outputs of a model for a row.
+  /// Kind of the outputs of a model for a row.
   enum class Kind { classes, labels, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;

@@ -20,8 +20,8 @@ class RunObserver : public FitObserver {
   virtual void on_stage(const std::string& /*title*/, const char* /*unit*/) {}
   /// Receives a sentence about data that may train badly. `sentence` is without a full stop.
   virtual void note(const std::string& /*sentence*/) {}
-  /// Has the kernel hold the process to the budget during the run. Returns how, for the manifest; null if it
-  /// does not.
+  /// Makes the kernel hold the process to the budget during the run. Returns how, for the manifest; null if
+  /// it does not.
   virtual Json enforce() { return {}; }
   /// Undoes enforce(), before a refusal is explained.
   virtual void release() {}

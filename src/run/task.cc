@@ -45,7 +45,7 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                     recipe.task));
   if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
-        fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
+        fmt::format("{}: found a data set of kind '{}', but task {} is for one giant graph; "
                     "make one with `plimsoll ingest graph`, and for link_prediction split it with "
                     "`plimsoll split-edges`",
                     data.string(), kind, recipe.task));

@@ -51,7 +51,7 @@ class Task {
   virtual bool has_one_model() const { return true; }
   /// Returns changes of the recipe that make its models smaller.
   virtual std::vector<RecipeChange> smaller_models(const Recipe& recipe) const { return smaller_gnn(recipe); }
-  /// Opens a data set to train. Errors: UsageError for data or a recipe that does not suit the task;
+  /// Opens a data set for training. Errors: UsageError for data or a recipe that does not suit the task;
   /// InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
   /// Evaluates the models that a run has trained. In a rehearsal the result is meaningless. Errors:
@@ -77,7 +77,7 @@ struct NamedTask {
 /// starts other threads.
 void register_tasks(std::span<const NamedTask> tasks);
 
-/// The task with this name. Thread-safe. Errors: UsageError.
+/// Returns the task with this name. Thread-safe. Errors: UsageError.
 const Task& find_task(std::string_view name);
 
 /// Throws UsageError with a remedy if the data set is not of one of these kinds.

@@ -15,8 +15,8 @@ namespace plimsoll {
 struct TrainedRun {
   std::vector<TrainedStage> stages;  ///< Columns that already existed are left out.
   std::optional<TrainedStage> main;  ///< The stage whose model is the run's result, if it ran.
-  std::string model;                 ///< Text that names the model.
-  std::string trained_on;            ///< Text that describes the data.
+  std::string model;                 ///< Name of the model.
+  std::string trained_on;            ///< Description of the data.
   std::filesystem::path file;        ///< The file of the model.
   double seconds = 0;
   Unsaved unsaved = {};  ///< Set if the manifest of the finished run could not be saved; resuming the run

@@ -42,7 +42,7 @@ struct Overlap {
   std::string what;    ///< Says what is shared, such as "a row shares columns".
 };
 
-/// A data set of a kind that this module does not know, opened by the module that does.
+/// A data set of a kind that this module does not know. The module that knows the kind opened it.
 struct OpenedData {
   std::shared_ptr<const void> owner;  ///< Owns the data that the source reads; outlives the source.
   std::unique_ptr<BlockSource> source;
@@ -64,8 +64,8 @@ std::vector<std::string> opened_kinds();
 /// register_opener().
 void register_overlap(Overlap (*find)(const DataSetView& set));
 
-/// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
-/// neighbours, or graphs made on the fly from data of another kind.
+/// A data set as training uses it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
+/// neighbours, or graphs that are made from data of another kind when they are read.
 class TrainingData {
  public:
   /// Opens a data set, without the features that recipe.data.without names. Errors: InputError; UsageError
@@ -76,7 +76,7 @@ class TrainingData {
   /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
   /// the order of the graph.
   void order_features(const FeatureOrder& order);
-  /// Null unless the data set is a `graph`.
+  /// The source of a `graph`; null for other data sets.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Counts of the graphs that became forests, if the task requests forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }

@@ -15,8 +15,8 @@ namespace plimsoll {
 inline constexpr int kTypedGraphVersion = 3;
 
 /// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
-/// Characters other than letters, digits, "-" and "_" are written as %XX, so that names of different parts
-/// differ.
+/// Characters other than letters, digits, "-" and "_" are written as %XX, so that different parts give
+/// different names.
 std::string typed_column(const std::vector<std::string_view>& parts);
 
 /// Returns whether a manifest is that of a graph with node types.
@@ -64,7 +64,7 @@ class TypedGraphView {
   const std::vector<NodeTypeView>& node_types() const { return node_types_; }
   const std::vector<EdgeTypeView>& edge_types() const { return edge_types_; }
   const std::vector<TaskView>& tasks() const { return tasks_; }
-  /// Errors: InputError (no such type).
+  /// Returns the node type with this name. Errors: InputError (no such type).
   const NodeTypeView& node_type(const std::string& name) const;
 
  private:
@@ -80,7 +80,7 @@ class TypedGraphView {
 /// Returns the tasks of a graph with node types. Errors: InputError (columns that do not agree).
 std::vector<TaskView> read_tasks(const DataSetView& set);
 
-/// Adds the faults of a graph with node types, except for checksums, as one sentence each. Errors:
+/// Appends the faults of a graph with node types, except wrong checksums, as one sentence each. Errors:
 /// InputError.
 void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
 

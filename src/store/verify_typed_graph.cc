@@ -21,7 +21,7 @@ std::string text_of_type(const EdgeTypeView& edges) {
   return fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
 }
 
-// Checks that lists name nodes and are sorted by time and source.
+// Checks that lists contain nodes and are sorted by time and source.
 void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
   const std::string name = text_of_type(edges);
   const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());

@@ -9,8 +9,8 @@ namespace plimsoll {
 /// Longer estimates of the time left are not shown: a rate that says so is that of a start.
 inline constexpr double kMaxEstimateSeconds = 100 * 3600.0;
 
-/// A progress line on stderr in tqdm's form: a bar on a terminal, elsewhere a plain line every 30 s. It may
-/// be updated at any rate and draws a few times per second. Not thread-safe.
+/// A progress line on stderr in tqdm's format: a bar on a terminal, elsewhere a plain line every 30 s. It may
+/// be updated at any rate and is drawn a few times per second. Not thread-safe.
 class Progress {
  public:
   enum class Unit { count, bytes };

@@ -25,7 +25,7 @@ TEST(KnownTasks, HaveTheNamesOfRecipes) {
 TEST(KnownTasks, OneThatAProgramDoesNotHaveIsRefused) {
   register_tasks({});
   EXPECT_EQ(error_text<UsageError>([] { find_task("link_prediction"); }),
-            "task 'link_prediction' is not known");
+            "task 'link_prediction' is unknown");
   register_known_tasks();
 }
 

@@ -50,7 +50,8 @@ bool is_of_frames(const std::string& task) {
   return task == "detection" || task == "autoencoder" || task == "distillation";
 }
 bool is_of_giant_graphs(const std::string& task) {
-  return task == "node_classification" || task == "link_prediction";
+  return task == "node_classification" || task == "node_multilabel_classification" ||
+         task == "link_prediction";
 }
 
 // Whether a key changes what the task runs.

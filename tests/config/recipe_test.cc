@@ -247,7 +247,7 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
 
 TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   for (const char* text : {"num_workers: 8", "training: {num_workers: 8}", "training: {num-workers: 8}"})
-    EXPECT_THAT(refusal(text), HasSubstr("is no key here; instead: --threads")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("is not a key here; instead: --threads")) << text;
   // A key of a section is never treated as another system's key of the same name.
   const std::string error = refusal("paths: {mode: coded}");
   EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
@@ -327,7 +327,8 @@ TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
 TEST(Errors, AllUnknownKeysAreToldAtOnce) {
   const std::string error =
       refusal("training: {lr: 0.1, patince: 3}\nrun_test: true\n", {"training.mem=8GB"});
-  EXPECT_THAT(error, HasSubstr("r.yaml:1:12: 'training.lr' is no key here; instead: training.learning_rate"));
+  EXPECT_THAT(error,
+              HasSubstr("r.yaml:1:12: 'training.lr' is not a key here; instead: training.learning_rate"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'run_test' is no key here; instead: plimsoll evaluate"));
   EXPECT_THAT(error, HasSubstr("\n-O training.mem=8GB: "));

@@ -265,7 +265,7 @@ TEST_F(NeighbourSourceTest, StartUpIsAllThatIsReadBeforeThereIsACache) {
   EXPECT_EQ(read(), second);
 }
 
-// As after a crash: the run starts with an epoch whose samples are not stored.
+// The run starts with an epoch whose samples are not stored, as after a crash.
 TEST_F(NeighbourSourceTest, ARunThatGoesOnSamplesFromWhereItIs) {
   const NeighbourSource plain = open(5, "graph", {}, 6);
   const NeighbourSource source = open(5, "graph", {folder_.path(), 160 << 10}, 6);

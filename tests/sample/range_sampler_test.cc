@@ -218,8 +218,8 @@ TEST_F(RangeSamplerTest, ARunReportsHowManyBlocksAreSampled) {
   }
 }
 
-// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Some blocks
-// are sampled by themselves, before and after that, each with a pass at most for each hop.
+// A run that has a scratch file reads the lists in ranges when they do not fit into its memory. Before and
+// after that, some blocks are sampled separately, each with at most one pass per hop.
 TEST_F(RangeSamplerTest, ARunReadsListsOnceAHop) {
   NeighbourSourceOptions asked = options();
   const auto in_memory = open(asked)->shapes(2);

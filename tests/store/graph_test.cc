@@ -143,7 +143,7 @@ TEST_F(GraphTest, ADamagedManifestIsRefused) {
   for (const char* key : {"direction", "classes", "class_names", "features"})
     expect_refused([&](Json& manifest) { manifest.erase(key); }, "manifest.json");
   expect_refused([](Json& manifest) { manifest["direction"] = "up"; }, "direction 'up'");
-  expect_refused([](Json& manifest) { manifest["class_names"] = {"a"}; }, "class_names");
+  expect_refused([](Json& manifest) { manifest["class_names"] = {"a"}; }, "names 1 classes");
   expect_refused([](Json& manifest) { manifest["columns"].erase("indptr"); }, "'indptr'");
   expect_refused([](Json& manifest) { manifest["columns"].erase("indices"); }, "'indices'");
   expect_refused([](Json& manifest) { manifest["columns"]["y"] = manifest["columns"]["train_idx"]; },

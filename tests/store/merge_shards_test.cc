@@ -125,7 +125,7 @@ TEST_F(MergeShards, GraphsWhoseColumnsDifferInWidthAreRefused) {
   EXPECT_THAT(error(write(2, 3, 1, {.graph = 1, .node = 1})),
               HasSubstr("2: has 3 node features (x), " + one.string() + " has 2"));
   EXPECT_THAT(error(write(2, 2, 0, {.graph = 1, .node = 1})), HasSubstr("has 0 edge features"));
-  EXPECT_THAT(error(write(2, 2, 1, {.graph = 2, .node = 1})), HasSubstr("has 2 numbers"));
+  EXPECT_THAT(error(write(2, 2, 1, {.graph = 2, .node = 1})), HasSubstr("has 2 targets per graph"));
   EXPECT_THAT(error(write(2, 2, 1, {.graph = 1})), HasSubstr("has 0 targets per node"));
   EXPECT_FALSE(fs::exists(folder_ / "merged"));
   const fs::path two = write(2, 2, 1, {.graph = 1, .node = 1});

@@ -272,7 +272,7 @@ TEST_F(Safetensors, AnEntryOfMoreThanATensorHasIsRefused) {
   for (int i = 0; i < 100'000; ++i) shape += ",1";
   EXPECT_THAT(
       refusal(with_header(R"({"w":{"dtype":"U8","shape":[)" + shape + R"(],"data_offsets":[0,1]}})", 1)),
-      HasSubstr("'w' holds more"));
+      HasSubstr("'w' contains more"));
   std::string metadata = R"("a":"")";
   for (int i = 0; i < 100'000; ++i) metadata += fmt::format(R"(,"{}":"")", i);
   EXPECT_THAT(refusal(with_header(R"({"__metadata__":{)" + metadata + "}}")), HasSubstr("__metadata__"));

@@ -60,7 +60,7 @@ inline void write_trees(const std::filesystem::path& folder, int64_t graphs, uin
 }
 
 /// Writes one giant undirected graph of random degrees with heavy tails. Half of its nodes are for training,
-/// a quarter for validation, and every tenth edge is split for link prediction.
+/// a quarter for validation, each has two labels, and every tenth edge is split for link prediction.
 inline void write_giant(const std::filesystem::path& folder, int64_t nodes, int64_t features, uint32_t seed) {
   std::mt19937 random(seed);
   std::lognormal_distribution<double> degree(1.0, 1.0);
@@ -92,6 +92,10 @@ inline void write_giant(const std::filesystem::path& folder, int64_t nodes, int6
   writer.append_indices(std::span<const uint32_t>(indices));
   writer.append_x(x, features);
   writer.append_y(y);
+  std::vector<float> labels;  // Two labels of each node.
+  for (int64_t v = 0; v < nodes; ++v)
+    labels.insert(labels.end(), {static_cast<float>(v % 2), v % 3 == 0 ? 1.F : 0.F});
+  writer.append_node_targets(labels, 2);
   for (size_t split = 0; split < 3; ++split) {
     writer.append_split(split, nodes_of_split[split]);
     writer.append_split_edges(split, edges_of_split[split]);

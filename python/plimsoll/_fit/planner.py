@@ -146,7 +146,7 @@ class Needs:
         return module_memory((*model.peak(terms), [], 0, [], [], []), savings)
 
     def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
-        """Returns what a smaller batch saves, as far as it follows from what was run."""
+        """Returns the memory that a smaller batch saves, as far as the batches that were run determine it."""
         if size.types:
             return ()
         graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])

@@ -34,7 +34,7 @@ class Size(NamedTuple):
 
     @property
     def terms(self) -> list[int]:
-        """The numbers in which sizes of tensors are assumed to be affine, the constant first."""
+        """The numbers of which sizes of tensors are assumed to be affine functions, the constant first."""
         return [1, *(self.types or self[:4])]
 
     @property

@@ -19,8 +19,8 @@ constexpr auto kKdGatNames = std::to_array<ForeignName>({
     // Memory.
     {"use_teacher_cache", "", "distillation.teacher_outputs: cached, live or offload"},
     {"offload_teacher_to_cpu", "",
-     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights there "
-     "while it is asked"},
+     "distillation.teacher_outputs: cached, with no teacher in memory, or offload, with its weights in "
+     "memory only while it predicts"},
     // Tasks and models to train.
     {"mode", "autoencoder", "task: autoencoder"},
     {"mode", "curriculum",
@@ -85,7 +85,7 @@ constexpr auto kKdGatNames = std::to_array<ForeignName>({
     {"difficulty_cache_update", "", kCurriculum},
     // Inspection.
     {"log_teacher_student_comparison", "",
-     "nothing: plimsoll evaluate sets teachers, students and a student alone side by side"},
+     "nothing: plimsoll evaluate compares teachers, students and a student trained alone"},
     {"return_attention_weights", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
     {"run_explainer", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},
     {"explainer_samples", "", "plimsoll evaluate RUN --data DIR --attention FOLDER"},

@@ -110,7 +110,7 @@ ConvertResult convert_capture(const ConvertOptions& options,
       throw Failure(options.out.string() + " is a folder, and a capture becomes a file; name another");
     require_no_source(options.out, {options.source});
     if (!options.force && std::filesystem::exists(options.out))
-      throw Failure(options.out.string() + " exists already; give --force to replace it");
+      throw Failure(options.out.string() + " already exists; give --force to replace it");
     const auto around = make_folders(options.out.parent_path());
     try {
       result = convert_to(options.out, options, capture, progress);

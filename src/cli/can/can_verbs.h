@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// One file a verb: each adds its subcommand, whose callback does the work.
+// One file per verb. Each function adds a subcommand, whose callback does the work.
 void add_windows(CLI::App& app);
 void add_convert(CLI::App& app, char** argv);  // May become a verb of the Python package.
 void add_check(CLI::App& app);

@@ -23,7 +23,7 @@ std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate) {
       ->check(at_least(0))
       ->type_name("WINDOWS");
   evaluate.add_flag("--ablation", options->ablation,
-                    "With calibration: also evaluate the fused score without each of its parts");
+                    "With calibration: also evaluate the fused score with each of its parts left out");
   return options;
 }
 

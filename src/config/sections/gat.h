@@ -40,7 +40,7 @@ struct GatOptions {
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
   double id_dropout = 0;          ///< Share of training graphs whose IDs become unknown.
-  double learning_rate = 0;       ///< 0 for training.learning_rate.
+  double learning_rate = 0;       ///< 0: training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The model in tasks of graphs, nodes and values: `gnn`, or a model of `paths`.
+/// The model in tasks on graphs, nodes and values: `gnn`, or a model of `paths`.
 enum class ModelKind : uint8_t { gnn, sgmp, gtmp };
 template <>
 inline constexpr auto kWords<ModelKind> = std::to_array<std::string_view>({"gnn", "sgmp", "gtmp"});

@@ -31,7 +31,7 @@ inline void translate_word(Precision, std::string& text) {
 enum class GradientCheckpointing : uint8_t { automatic, on, off };
 template <>
 inline constexpr auto kWords<GradientCheckpointing> = std::to_array<std::string_view>({"auto", "on", "off"});
-// YAML reads `on` and `off` as words, and people write true and false.
+// YAML reads `on` and `off` as words, but users write true and false.
 inline void translate_word(GradientCheckpointing, std::string& text) {
   if (text == "true") text = "on";
   if (text == "false") text = "off";

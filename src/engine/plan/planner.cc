@@ -194,7 +194,7 @@ class Planner {
     needs.heap += heap_per_block_;
   }
 
-  // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
+  // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
   void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) {
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;

@@ -126,7 +126,7 @@ class NodeTable {
   Columns columns_;
   FeatureNames names_;
   NumberArray features_, labels_, targets_;
-  bool text_features_ = false, text_labels_ = false;  // These are texts.
+  bool text_features_ = false, text_labels_ = false;  // Whether features and labels are texts.
   int64_t rows_ = -1;
   int64_t first_line_ = 2;
   Charge charge_{Tag::ingest};  // Memory of the labels and names of classes.

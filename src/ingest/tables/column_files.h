@@ -31,7 +31,7 @@ class ColumnFiles {
   int64_t missing() const { return missing_; }
 
   void add_validity(std::span<const uint8_t> valid);
-  /// Completes the mask, and returns the start of the column's entry in the manifest.
+  /// Completes the mask, and returns the beginning of the column's entry in the manifest.
   Json finish(std::string_view meaning);
 
  private:

@@ -39,7 +39,7 @@ class KeyColumns {
   static KeyValue of_number(int64_t number, bool is_there) {
     return {.sort = static_cast<uint64_t>(number) ^ kSign, .missing = !is_there};
   }
-  /// Returns the number that a KeyValue of a number stands for.
+  /// Returns the number that `sort` of a numeric key stands for.
   static int64_t number(uint64_t sort) { return static_cast<int64_t>(sort ^ kSign); }
 
  private:

@@ -16,7 +16,7 @@ YAML::Node load_yaml_map(const std::filesystem::path& path) {
     if (!node.IsMap()) throw InputError(path.string() + ": is no map; fetch the data set again");
     return node;
   } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}; mend the manifest", path.string(), error.mark.line + 1,
+    throw InputError(fmt::format("{}:{}:{}: {}; fix the manifest", path.string(), error.mark.line + 1,
                                  error.mark.column + 1, error.msg));
   }
 }
@@ -25,7 +25,7 @@ std::string yaml_text(const YAML::Node& node, const char* key, const std::string
   const YAML::Node found = node[key];
   if (!found || found.IsNull()) return "";
   if (!found.IsScalar())
-    throw InputError(fmt::format("{}: {} is no text; expected the name of a column", where, key));
+    throw InputError(fmt::format("{}: {} is not a text; expected the name of a column", where, key));
   return found.Scalar();
 }
 

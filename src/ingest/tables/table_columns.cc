@@ -32,7 +32,7 @@ TableColumns::TableColumns(const TableSpec& spec, const ArrowTable& table, DataS
   time_ = table_.find(spec_.time);
   if (time_ < 0)
     throw UsageError(
-        fmt::format("{}: has no column '{}', which is to be its time", table_.name(), spec_.time));
+        fmt::format("{}: has no column '{}', which should be its time", table_.name(), spec_.time));
   const auto column = static_cast<size_t>(time_);
   time_unit_ = time_unit_of(table_.columns()[column].type, spec_.time_unit, table_.where(column));
   time_column_ = time_file(owner_);
@@ -43,8 +43,9 @@ void TableColumns::open_columns(const std::set<std::string>& keys) {
   const auto is_taken = [&](const std::string& name) { return name == spec_.time || keys.contains(name); };
   for (const auto& [name, meaning] : spec_.meanings)
     if (table_.find(name) < 0 || is_taken(name))
-      throw UsageError(fmt::format("{}: '{}' gets the meaning {}, but is no column, or is a key or the time",
-                                   table_.name(), name, meaning));
+      throw UsageError(
+          fmt::format("{}: '{}' gets the meaning {}, but is not a column, or is a key or the time",
+                      table_.name(), name, meaning));
   for (size_t at = 0; at < table_.columns().size(); ++at) {
     const ArrowTable::Column& column = table_.columns()[at];
     if (is_taken(column.name)) continue;

@@ -46,7 +46,7 @@ bool is_csv(const fs::path& path) {
 
 TableFiles find_table_files(const std::string& pattern) {
   TableFiles found{.root = fs::path(pattern).parent_path(), .files = {}};
-  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  std::error_code unreadable;  // A name that the system does not accept is not a file either.
   if (fs::is_directory(pattern, unreadable)) {
     found.root = pattern;
     add_files(pattern, found.files);

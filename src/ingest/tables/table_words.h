@@ -16,7 +16,7 @@ void add_table(const std::string& words, TablesOptions& options);
 /// Marks a table as an edge type. Errors: UsageError (no such table).
 void make_edge_table(const std::string& name, TablesOptions& options);
 
-/// Parses one --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
+/// Parses the value of --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.
 void add_meaning(const std::string& words, TablesOptions& options);
 
 }  // namespace plimsoll

@@ -55,7 +55,7 @@ std::string time_unit_of(const ArrowType& type, const std::string& given, const 
     throw UsageError(
         fmt::format("{}: has the Arrow format '{}', expected a time or integers", where, type.format));
   if (given.empty())
-    throw UsageError(fmt::format("{}: holds integers; say their unit (s, ms, us or ns)", where));
+    throw UsageError(fmt::format("{}: contains integers; give their unit (s, ms, us or ns)", where));
   if (find_word<TimeUnit>(given).value_or(TimeUnit::day) == TimeUnit::day)
     throw UsageError(fmt::format("{}: the unit is {}, expected s, ms, us or ns", where, given));
   return given;

@@ -62,7 +62,7 @@ bool is_real(std::string_view field);
 /// numpy.savetxt's `1.000000000000000000e+00`; else nullopt.
 std::optional<uint64_t> whole_real(std::string_view field);
 
-/// Whether a field is a usual name of a column of IDs, such as `src` or `Node ID`.
+/// Returns whether a field is a usual name for a column of IDs, such as `src` or `Node ID`.
 bool is_id_name(std::string_view field);
 
 /// Whether a field is a usual name of the column of sources, such as `src`, or of that of targets.

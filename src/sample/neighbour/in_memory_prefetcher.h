@@ -67,7 +67,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);    // Block to be sampled next.
   std::vector<int64_t> sampling_ PLIMSOLL_GUARDED_BY(mutex_);  // Blocks that the thread works on.
   int64_t restarts_ PLIMSOLL_GUARDED_BY(mutex_) = 0;           // Number of restarts of queue_.
-  std::jthread thread_;  // The last member: it ends before the data it uses.
+  std::jthread thread_;  // The last member, so that it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -28,8 +28,8 @@ class RangeSampler {
     int threads = 1;
     int64_t topology_bytes = 0;  ///< Bytes of a range of lists (DiskTopology::ranges()).
     int64_t buffer_bytes = 0;    ///< Bytes of the buffers of all streams.
-    int64_t max_nodes = 0;       ///< Maximum nodes of a block; 0 if not known.
-    int64_t max_edges = 0;       ///< Maximum edges of a block; 0 if not known.
+    int64_t max_nodes = 0;       ///< Maximum nodes of a block; 0 if unknown.
+    int64_t max_edges = 0;       ///< Maximum edges of a block; 0 if unknown.
     /// Called once a hop for each block, by several threads, before the first call of `use`; may be empty.
     std::function<void()> on_hop = {};
   };

@@ -57,7 +57,7 @@ struct TypedSeeds {
 /// A seed that occurs twice is two nodes, each with edges of its own, which are the same; where seeds share
 /// their nodes, edges from this node lead from the first one.
 ///
-/// One sampler a thread: it keeps scratch memory. The topology has to outlive it.
+/// Use one sampler per thread, because it keeps scratch memory. The topology must outlive it.
 class TypedSampler {
  public:
   /// Errors: UsageError for fan-outs that are not one list of the same length for each edge type, or below

@@ -25,7 +25,7 @@ PredictionWriter::Kind kind_of_outputs(const GnnTask& task, const GraphModel& mo
   return model.gives_values() ? PredictionWriter::Kind::values : PredictionWriter::Kind::classes;
 }
 
-// The node of each row: those of a file, if one is given, else all nodes.
+// The node of each row: those listed in a file, if one is given, otherwise all nodes.
 struct PredictedNodes {
   PredictedNodes(const PredictionRequest& request, const NeighbourSource* giant) : graph(giant) {
     if (giant != nullptr && !request.nodes.empty()) some = read_node_list(request.nodes, giant->graph());

@@ -26,7 +26,7 @@ struct GnnStageOptions {
   std::string data;                           ///< Identity of the data set.
   std::vector<std::string> class_names = {};  ///< Names of classes by number, if the data has names.
   const NeighbourSource* giant = nullptr;     ///< The source, if it is one giant graph.
-  /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
+  /// Graphs whose distances determine paths.cutoff auto; null: the training graphs.
   const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
   RunOptions run;                       ///< Its folder also gets model.safetensors.

@@ -15,7 +15,7 @@ struct GnnTask {
   std::vector<std::string> kinds;
   /// Whether it also accepts kinds whose graphs are made when they are read (run/training_data.h).
   bool opened_kinds = false;
-  /// The numbers to be predicted instead of classes.
+  /// The targets to predict instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;

@@ -35,7 +35,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
     outputs = task.labels() == NodeLabels::classes ? classes_of(giant.graph()) : giant.graph().target_width();
   GnnModel model;
   model.model = make_graph_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
-  // The files of a rehearsal are sparse and take no space.
+  // The files of a rehearsal are sparse and use no disk space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;
   if (place.empty()) place = std::filesystem::temp_directory_path(none);

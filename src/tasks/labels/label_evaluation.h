@@ -24,7 +24,7 @@ std::vector<LabelResult> evaluate_labels(const GraphView& graph, DiskTopology& t
 
 /// The fields of `evaluate --json` (docs/giant-graphs.md).
 Json labels_json(const std::vector<LabelResult>& results, const std::string& model, int64_t seed);
-/// The column names of a table, and the cells of a row for a result.
+/// Return the column names of a table, and the cells of a row for a result.
 std::vector<std::string> label_columns();
 std::vector<std::string> label_row(const LabelResult& result);
 

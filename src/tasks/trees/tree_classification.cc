@@ -122,7 +122,7 @@ class TreeClassificationTask final : public Task {
  public:
   bool takes_seeds() const override { return true; }
   bool has_one_model() const override { return false; }
-  // After a longer pretraining the fine-tuned models would be others.
+  // After a longer pretraining the fine-tuned models would differ.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(request));

@@ -37,7 +37,7 @@ std::vector<RegressionResult> evaluate_giant_values(const RunEvaluation& asked, 
   });
 }
 
-// Trains a Gnn to predict numbers: those of each graph, or of each node that has some.
+// Trains a Gnn to predict values of each graph, or of each node that has targets.
 class RegressionTask final : public Task {
  public:
   explicit RegressionTask(GnnTask task) : task_(std::move(task)) {}

@@ -172,7 +172,7 @@ TEST(MergedProfile, OfMoreGapsThanABinHoldsIsRefused) {
   const std::vector<LearnedDrive> more = {with_gaps(kMax), with_gaps(kMax)};
   EXPECT_NE(error_text<InputError>([&] {
               BehaviourProfile::merged(more, sums);
-            }).find("is above 4294967295; merge fewer"),
+            }).find("exceeds 4294967295; merge fewer"),
             std::string::npos);
 }
 

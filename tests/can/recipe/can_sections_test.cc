@@ -97,12 +97,12 @@ TEST(CanSections, HaveTheDefaultsOfTheDocumentation) {
 }
 
 TEST(CanSections, AreAnsweredAsSections) {
-  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, as "
-                                           "gat: {preset: ...}"));
-  EXPECT_THAT(
-      refusal("teacher: {gat: large}"),
-      HasSubstr(
-          "'teacher.gat' is a section, found 'large', expected its keys, as teacher.gat: {preset: large}"));
+  EXPECT_THAT(refusal("gat: 5"),
+              HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, such as "
+                        "gat: {preset: ...}"));
+  EXPECT_THAT(refusal("teacher: {gat: large}"),
+              HasSubstr("'teacher.gat' is a section, found 'large', expected its keys, such as teacher.gat: "
+                        "{preset: large}"));
   EXPECT_THAT(refusal("\ndata:\n    window: 1"),
               HasSubstr("r.yaml:3:5: data.window is 1, expected 2 to 65535"));
   EXPECT_THAT(refusal("data: {window: 65536}"), HasSubstr("expected 2 to 65535"));
@@ -114,7 +114,7 @@ TEST(CanSections, AreAnsweredAsSections) {
 TEST(CanSections, KeysCalledLeaveOutThoseOfTeachers) {
   EXPECT_EQ(keys_called("heads"), "gat.heads or vgae.heads or gnn.heads");
   EXPECT_THAT(refusal("heads: 4"),
-              HasSubstr("'heads' stands in a section: gat.heads or vgae.heads or gnn.heads"));
+              HasSubstr("'heads' belongs in a section: gat.heads or vgae.heads or gnn.heads"));
 }
 
 TEST(CanForeignNames, MayDependOnTheValue) {
@@ -151,9 +151,10 @@ TEST(Windows, LengthsThatDoNotGoTogetherAreRefused) {
               HasSubstr("-O data.stride=50ms: data.stride is 50ms and data.window 100"));
   EXPECT_THAT(refusal("data: {window: 50ms}"),
               HasSubstr("r.yaml:1:8: data.window is 50ms, but data.features compat counts frames"));
-  EXPECT_THAT(refusal("data: {window: 50 days}"),
-              HasSubstr("r.yaml:1:8: data.window: '50 days' is no length of a window; write 100 (frames)"));
-  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is no length"));
+  EXPECT_THAT(
+      refusal("data: {window: 50 days}"),
+      HasSubstr("r.yaml:1:8: data.window: '50 days' is not the length of a window; write 100 (frames)"));
+  EXPECT_THAT(refusal("data: {features: behaviour, window: 2h}"), HasSubstr("is not the length"));
   EXPECT_THAT(refusal("data: {features: behaviour, window: 3601s}"), HasSubstr("expected 1us to 3600s"));
   EXPECT_THAT(refusal("data: {window: [100]}"), HasSubstr("'data.window' must be a single value"));
 }
@@ -207,10 +208,10 @@ TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
 
 TEST(Errors, ASectionOfAnotherSystemIsAnsweredOnce) {
   const std::string error = refusal("dqn: {hidden: 576, layers: 3, batch_size: 128}");
-  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is no key here; instead: nothing"));
+  EXPECT_THAT(error, HasSubstr("r.yaml:1:1: 'dqn' is not a key here; instead: nothing"));
   EXPECT_EQ(error.find('\n'), std::string::npos);
   EXPECT_THAT(refusal("", {"dqn.batch_size=4"}),
-              HasSubstr("'dqn.batch_size' is no key here; instead: nothing"));
+              HasSubstr("'dqn.batch_size' is not a key here; instead: nothing"));
 }
 
 }  // namespace
