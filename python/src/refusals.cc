@@ -41,7 +41,7 @@ void refuse_on_device(const DeviceRegionFull& full) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
   // The message is that of BudgetExceeded, which Python parses.
   throw TensorRefused(fmt::format(
-      "the device budget: {} ({} bytes) asked for 'device', {} bytes free of the {} that it leaves for "
+      "the device budget: {} ({} bytes) requested for 'device', {} bytes free of the {} that it leaves for "
       "tensors, possibly not contiguous; give a larger device budget or smaller batches, or train with "
       "plimsoll.fit(..., device=\"cuda\"), which needs memory for one block at a time",
       format_bytes(full.asked()), full.asked(), full.bytes() - full.in_use(), format_bytes(full.bytes())));

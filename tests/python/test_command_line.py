@@ -181,7 +181,7 @@ def test_the_table_of_common_options_names_the_verbs_that_have_them(plimsoll, py
     verbs = [verb for verb in re.findall(r"^\| \[`([a-z -]+)`\]", page, re.M) if verb.split()[0] not in ("import", "export", "sync")]
     helps = {verb: plimsoll(*verb.split(), "--help").stdout for verb in verbs}
     assert len(verbs) > 25 and all(helps.values())
-    table = page[page.index("## Common options"):page.index("**Sizes.**")]
+    table = page[page.index("## Common options"):page.index("**Sizes**")]
     for option, meaning in re.findall(r"^\| `(--[a-z]+).*?` \| (.*) \|$", table, re.M):
         named = set(re.findall("`([a-z][a-z -]*)`", meaning))
         told = {verb for verb in verbs if named & {verb, verb.split()[0]}}
@@ -256,7 +256,7 @@ def test_sources_that_are_none_are_named(plimsoll, tmp_path):
     lines = b"".join(b"1.%d,110,00,0\n" % i for i in range(20000))
     refused("empty.csv", b"", "holds no frames")
     refused("blank.csv", b"\n \r\n", "holds no frames")
-    refused("plain.csv.gz", lines, "no gzip data", "rename it")
+    refused("plain.csv.gz", lines, "no gzip data", "rename the file")
     refused("plain.csv.zst", lines, "near byte 0 ")
     refused("damaged.csv.gz", gzip.compress(lines, mtime=0)[:2000] + b"x" * 100_000, "damaged gzip data near byte 2")
     assert not (tmp_path / "out").exists()

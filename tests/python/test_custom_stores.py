@@ -52,9 +52,9 @@ def test_links_of_stores():
 def test_what_stores_do_not_have_is_refused():
     with pytest.raises(plimsoll.UsageError, match="input_nodes: is missing; give a node type"):
         plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2])
-    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no weights of edges"):
+    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no edge weights"):
         plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2], "b", weight_attr="w")
     with pytest.raises(plimsoll.UsageError, match="time_attr='time': no node type has it"):
         plimsoll.NeighborLoader(stores(("a", "to", "b"))[0], [2], "b", time_attr="time")
-    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no weights of edges"):
+    with pytest.raises(plimsoll.UsageError, match="weight_attr='w': stores have no edge weights"):
         plimsoll.NeighborLoader(stores()[0], [2], weight_attr="w")

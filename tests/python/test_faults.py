@@ -39,7 +39,7 @@ class Programs:
         return out
 
     def expect_whole(self, folder):
-        assert "whole" in self.run("verify", folder)
+        assert "intact" in self.run("verify", folder)
 
 
 @pytest.fixture(scope="session")

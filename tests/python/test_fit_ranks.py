@@ -40,7 +40,7 @@ def test_weights_are_the_same_for_any_number_of_ranks(graphs):
 
 def test_ranks_that_differ_refuse(graphs):
     for of_rank in found(graphs, 2, lanes=2, apart=1):
-        assert "another weights at the start: rank 0 has" in of_rank["refused"]
+        assert "differ in the weights at the start: rank 0 has" in of_rank["refused"]
 
 
 def test_lanes_that_are_too_few_or_no_power_of_two_are_refused(monkeypatch):

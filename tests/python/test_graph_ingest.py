@@ -23,7 +23,7 @@ def ingest(bin_dir):
         if code:
             assert not out.exists()
             return done.stderr
-        assert "whole" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
+        assert "intact" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
         columns = {path.stem: np.load(path) for path in out.glob("*.npy")}
         return columns, json.loads((out / "manifest.json").read_text())
 
@@ -233,7 +233,7 @@ def test_a_list_larger_than_the_memory_there_is_ends_without_a_kill(bin_dir, tmp
 def test_a_made_up_graph_can_be_learned_from_neighbours(run, tmp_path):
     run("plimsoll", "simulate", "graph", "--nodes", 20_000, "--degree", 20, "--features", 32, "--classes", 8, "--out",
         tmp_path / "out")
-    assert "whole" in run("plimsoll", "verify", tmp_path / "out")
+    assert "intact" in run("plimsoll", "verify", tmp_path / "out")
     assert "20,000 nodes" in run("plimsoll", "inspect", tmp_path / "out")
     load = {path.stem: np.load(path) for path in (tmp_path / "out").glob("*.npy")}
     x, y, train, test, degrees = (load[name] for name in ("x", "y", "train_idx", "test_idx", "indptr"))

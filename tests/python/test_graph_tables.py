@@ -232,7 +232,7 @@ def test_linked_features_are_those_of_the_file(ingest, bin_dir, line, tmp_path, 
     column = json.loads((tmp_path / "out" / "manifest.json").read_text())["columns"]["x"]
     assert column["link"] == "hard"
     verify = [bin_dir / "plimsoll", "verify", tmp_path / "out"]
-    assert b"whole" in subprocess.run(verify, check=True, capture_output=True).stdout
+    assert b"intact" in subprocess.run(verify, check=True, capture_output=True).stdout
     with (tmp_path / "x.npy").open("r+b") as file:  # A change of the file is found.
         file.seek(-1, 2)
         file.write(b"\x01")

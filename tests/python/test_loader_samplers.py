@@ -154,8 +154,8 @@ def test_dynamic_batches_read_the_data_set_once():
 
 @pytest.mark.parametrize(("options", "text"), [
     ({}, "expected max_nodes, max_edges or both; found neither"),
-    ({"max_nodes": 4}, "graph 2: has 5 nodes, max_nodes=4; give a larger limit, or skip_too_big=True"),
-    ({"max_nodes": 9, "max_edges": 11}, "graph 4: has 12 edges, max_edges=11; give a larger limit, or skip_too_big=True"),
+    ({"max_nodes": 4}, "graph 2: has 5 nodes, but max_nodes=4; give a larger limit, or skip_too_big=True"),
+    ({"max_nodes": 9, "max_edges": 11}, "graph 4: has 12 edges, but max_edges=11; give a larger limit, or skip_too_big=True"),
     ({"max_num": 11, "mode": "edge"}, "graph 4: has 12 edges"),
     ({"max_num": -1}, "max_nodes=-1: expected a whole number"),
     ({"max_num": 5, "mode": "graph"}, "mode='graph': expected one of node, edge"),

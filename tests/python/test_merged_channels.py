@@ -95,7 +95,7 @@ def test_a_recording_has_all_channels_in_the_order_of_the_capture(run, tmp_path)
     assert np.array_equal(frames[5:9].channel, frames.channel[5:9])
     text = run("plimsoll", "inspect", tmp_path / "out")
     assert "merged channels: 1, 2" in text
-    assert "whole" in run("plimsoll", "verify", tmp_path / "out")
+    assert "intact" in run("plimsoll", "verify", tmp_path / "out")
 
 
 def test_windows_are_those_of_renumbered_ids(run, folder, tmp_path):
@@ -162,7 +162,7 @@ def test_channels_of_another_name_are_told_and_can_be_named(bin_dir, folder):
     assert "channel '1' is not one that the detector was made for (can0, can1)" in error and "--name-channel 1=can0" in error
     assert "found the channels 1, 2, expected some" in error.splitlines()[-1]
     _, error = call(bin_dir, "detect", folder / "car.safetensors", "-", "--name-channel", "1=odd", input=text, code=3)
-    assert "channel 'odd' is none" in error and "--name-channel 1=can0" in error
+    assert "channel 'odd' is not one" in error and "--name-channel 1=can0" in error
     lines, _, error = detected(bin_dir, folder / "car.safetensors", "-", "--name-channel", "1=can0", input=text)
     assert error.count("is not one that the detector was made for") == 1 and "--name-channel 2=can0" in error
     assert all(line["alarm"] for line in lines[:-1]) and "2:0x3A0" in lines[5]["unknown_ids"]

@@ -165,7 +165,7 @@ def test_labels_other_than_0_and_1_are_refused(made, tmp_path):
     subprocess.run([str(word) for word in command], check=True, capture_output=True)
     done = subprocess.run([made.bin_dir / "plimsoll", "plan", made.recipe(1, 0), "--data", tmp_path / "graph"],
                           capture_output=True, text=True)
-    assert done.returncode == 3 and "found the label 2, expected 0, 1, or NaN" in done.stderr
+    assert done.returncode == 3 and "found 2, expected a label 0 or 1, or NaN" in done.stderr
 
 
 def test_a_graph_without_targets_is_refused_with_the_remedy(made, tmp_path, run):

@@ -214,7 +214,7 @@ def test_damage_is_named(folders, tmp_path):
     column[5] = 1 << 40
     column.flush()
     graphs = plimsoll.open(tmp_path)
-    with pytest.raises(plimsoll.InputError, match="graph 4 lies outside"):
+    with pytest.raises(plimsoll.InputError, match="graph 4 is outside"):
         graphs[4]
     assert any("node_ptr" in finding for finding in plimsoll.verify(tmp_path))
     with open(tmp_path / "x.npy", "r+b") as file:

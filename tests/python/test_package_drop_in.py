@@ -127,7 +127,7 @@ def test_what_a_list_does_not_take():
         plimsoll.DataLoader(small_graphs(), 2, max_bytes="1MiB")
     with pytest.raises(TypeError, match="no argument 'worker'"):
         plimsoll.DataLoader(small_graphs(), 2, worker=3)
-    with pytest.raises(plimsoll.UsageError, match="graph 3: has 6 nodes, max_nodes=5"):
+    with pytest.raises(plimsoll.UsageError, match="graph 3: has 6 nodes, but max_nodes=5"):
         plimsoll.DataLoader(small_graphs(), 2, max_nodes=5)
 
 

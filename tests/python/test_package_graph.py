@@ -140,7 +140,7 @@ def test_to_pyg_of_more_than_the_memory_there_is_says_how_much_it_takes(small, m
     monkeypatch.setattr(to_pyg, "available_memory", lambda: 24 * 4 + 4 * 4 * 2)  # Features are u8 here, and widened.
     graph.to_pyg()
     monkeypatch.setattr(to_pyg, "available_memory", lambda: 127)
-    with pytest.raises(plimsoll.BudgetExceeded, match="4 nodes and 4 edges takes 128 bytes, and 127 are available"):
+    with pytest.raises(plimsoll.BudgetExceeded, match="4 nodes and 4 edges needs 128 bytes, but 127 are available"):
         graph.to_pyg()
 
 

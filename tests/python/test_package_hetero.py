@@ -43,7 +43,7 @@ def test_hetero_data_comes_back(tmp_path):
     assert (edges.time // 10**9).tolist() == [6, 4, 5, 5]
     assert data["users", "knows", "users"].edge_index.tolist() == [[1, 0], [0, 1]]
     assert data["films", "rates", "users"].edge_index.shape == (2, 0)
-    with pytest.warns(UserWarning, match="these graphs already"):
+    with pytest.warns(UserWarning, match="already has these graphs"):
         plimsoll.from_pyg(shop(), tmp_path / "graph", time_unit="s")
 
 

@@ -270,7 +270,7 @@ def test_a_budget_too_small_for_the_batch_is_planned_without_it():
 
 @pytest.mark.parametrize(
     "batches, text",
-    [([], "returned nothing"), ([1], "returned int"), (iter([]), "returned nothing")],
+    [([], "returned nothing"), ([1], "gave int"), (iter([]), "returned nothing")],
 )
 def test_nothing_to_plan_for(batches, text):
     model = classifier("GCN", made_up(2))

@@ -234,7 +234,7 @@ def test_batches_are_in_the_ledger_until_they_are_freed(shop):
         ("input_time", [2], "order", {"input_time": torch.zeros(7, dtype=torch.long), "time_attr": "time"}),
         ("the nodes of type 'user' have no times", [2], "user", {"time_attr": "time"}),
         ("neighbor_sampler: is not supported", [2], "order", {"neighbor_sampler": 1}),
-        ("window=-1", [2], "order", {"window": -1}),
+        ("window=-1", [2], "order", {"window": -1, "time_attr": "time"}),
     ],
 )
 def test_refuses_by_name(text, fan_outs, nodes, options):

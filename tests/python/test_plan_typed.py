@@ -10,7 +10,7 @@ pytest.importorskip("torch_geometric")
 
 from plimsoll import _torch  # noqa: E402
 from torch_geometric.nn import GATConv, GraphSAGE, HeteroConv, to_hetero  # noqa: E402
-from typed_graphs import random_hetero  # noqa: E402
+from temporal_graphs import random_hetero  # noqa: E402
 
 
 class Attention(torch.nn.Module):

@@ -190,7 +190,7 @@ def test_refusals(run, bin_dir, bus, giant, trained, tmp_path):
         return done.returncode, done.stderr
 
     assert refused("--data", giant) == (2, "plimsoll: task 'graph_classification' is not for one giant graph; set task: "
-                                           "node_classification or link_prediction\n")
+                                           "node_classification, node_regression, node_multilabel_classification or link_prediction\n")
     code, error = refused("--data", bus / "graphs", "--budget", "1MiB")
     assert code == 4 and "the smallest budget that works is" in error
     run("plimsoll", "windows", bus / "frames", "--out", tmp_path / "others", "--features", "behaviour")

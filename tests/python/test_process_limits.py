@@ -72,12 +72,12 @@ def test_a_budget_above_the_limit_of_the_container_is_reported(plimsoll, capture
         pytest.skip(f"no memory cgroup of our own to be had: {error}")
     with group:
         done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "a", "--budget", "4GiB", preexec_fn=group.join)
-        assert done.returncode == 0 and "above what cgroup" in done.stderr
+        assert done.returncode == 0 and "exceeds what cgroup" in done.stderr
         done = plimsoll("ingest", "can", captures_folder, "--out", tmp_path / "b", "--budget", "64MiB", preexec_fn=group.join)
         assert done.returncode == 0 and "above" not in done.stderr
         (tmp_path / "r.yaml").write_text("task: autoencoder\ntraining: {max_epochs: 1}\n")
         train = ("train", tmp_path / "r.yaml", "--data", tmp_path / "a", "--run", tmp_path / "run", "--budget")
-        assert "above what cgroup" in plimsoll(*train, "4GiB", preexec_fn=group.join).stderr
+        assert "exceeds what cgroup" in plimsoll(*train, "4GiB", preexec_fn=group.join).stderr
         plan = plimsoll("plan", *train[1:4], "--budget", "4GiB", preexec_fn=group.join)
         assert "above" not in plan.stderr
 

@@ -188,7 +188,7 @@ def test_top_shows_a_run_while_it_trains_and_how_it_ended(bin_dir, run, frames, 
         assert 0 < status["memory"]["anonymous_bytes"] <= 200 << 20
         assert status["progress"]["held"]["activations"] > 0
         shown = run("plimsoll", "top", folder, "--once")
-        for text in ["seed-42/gat  running", "budget 200 MiB", "activations", "blocks in flight", "binds", "pressure none"]:
+        for text in ["seed-42/gat  running", "budget 200 MiB", "activations", "blocks in flight", "bottleneck", "pressure none"]:
             assert text in shown
         here = subprocess.run([bin_dir / "plimsoll", "top", folder, "--once"], cwd=tmp_path, capture_output=True, text=True).stdout
         assert "\nrun  seed-42/gat  running" in here

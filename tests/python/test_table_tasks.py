@@ -131,7 +131,7 @@ def test_wrong_tasks_are_refused(ingest, tmp_path):
             (NODES.replace("users", "plain"), {"user": [1]}, "a table without a key"),
             (NODES, {"user": ["a"], "at": at, "spent": [1]}, "holds text, but the key of table 'users' holds integer"),
             (NODES, {"user": [1], "spent": [1]}, "has no column 'at'"),
-            (NODES, {"user": [1], "at": at, "spent": [b"a"]}, "bytes that are no text, expected targets"),
+            (NODES, {"user": [1], "at": at, "spent": [b"a"]}, "bytes that are not text, expected targets"),
             (PAIRS, {"user": [1], "at": at, "film": [1]}, "expected lists of whole numbers"),
             ("- 3", {"user": [1]}, "is no map"), ("kind: [", {"user": [1]}, "manifest.yaml:"))):
         folder = folder_of(tmp_path / str(number), {"users": pa.table({"id": [1]}), "films": pa.table({"id": [1]}),

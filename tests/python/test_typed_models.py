@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from torch_geometric.nn import GATConv, GATv2Conv, GINConv, GraphSAGE, HeteroConv, SAGEConv, to_hetero  # noqa: E402
-from typed_graphs import random_hetero  # noqa: E402
+from temporal_graphs import random_hetero  # noqa: E402
 
 CONVS = {
     "sage": lambda: SAGEConv((4, 4), 6),

@@ -20,7 +20,7 @@ def ingest_tables(bin_dir, out, *arguments, code=0, **options):
     if code:
         assert not out.exists()
         return done.stderr
-    assert "whole" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
+    assert "intact" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
     columns = {path.name[:-4]: np.load(path) for path in out.glob("*.npy")}
     return columns, json.loads((out / "manifest.json").read_text())
 

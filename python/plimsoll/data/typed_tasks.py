@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll.data.data_set import DataSet
 from plimsoll.errors import UsageError
-
-if TYPE_CHECKING:
-    from plimsoll.data.typed_columns import TypedColumns
 
 
 class Seeds:
     """The S seeds of one split, in the order of its table of labels. Arrays map the files."""
 
-    def __init__(self, graph: TypedColumns, entry: dict[str, Any]) -> None:
+    def __init__(self, graph: DataSet, entry: dict[str, Any]) -> None:
         self._graph = graph
         self._target: dict[str, Any] | None = entry.get("target")
         self._entry = entry
@@ -53,7 +51,7 @@ class Seeds:
 class Task:
     """What is to be predicted about nodes of one type."""
 
-    def __init__(self, graph: TypedColumns, entry: dict[str, Any]) -> None:
+    def __init__(self, graph: DataSet, entry: dict[str, Any]) -> None:
         self._splits = {split["name"]: Seeds(graph, split) for split in entry["splits"]}
         self.name: str = entry["name"]
         self.kind: str = entry["kind"]
