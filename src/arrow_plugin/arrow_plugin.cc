@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "arrow_plugin/csv_batches.h"
+#include "arrow_plugin/require_memory.h"
 
 namespace {
 
@@ -66,6 +67,13 @@ class LedgerPool final : public arrow::MemoryPool {
     std::free(buffer);
     ledger_.give(size);
     held_ -= size;
+  }
+  // As require_memory() says.
+  arrow::Status Require(int64_t bytes) const {
+    if (ledger_.take(0) != 0) return arrow::Status::OutOfMemory("interrupted");
+    if (ledger_.take(bytes) != 0) return arrow::Status::OutOfMemory("out of budget");
+    ledger_.give(bytes);
+    return arrow::Status::OK();
   }
   int64_t bytes_allocated() const override { return held_; }
   int64_t total_bytes_allocated() const override { return total_; }
@@ -200,6 +208,10 @@ int run_open(const PlimsollArrowPool* pool, char* error, int64_t error_bytes, co
 }
 
 }  // namespace
+
+arrow::Status require_memory(arrow::MemoryPool* pool, int64_t bytes) {
+  return static_cast<LedgerPool*>(pool)->Require(bytes);
+}
 
 #define PLIMSOLL_EXPORT extern "C" __attribute__((visibility("default")))
 

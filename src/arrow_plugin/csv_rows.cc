@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "arrow_plugin/require_memory.h"
+
 namespace {
 
 constexpr int64_t kBlock = 64 << 10;  // Bytes that are parsed at a time, unless a row has more.
@@ -57,6 +59,10 @@ arrow::Status CsvRows::Fill() {
 
 // Parses rows that are in the buffer and returns their number.
 arrow::Result<int64_t> CsvRows::Parse(int64_t max_rows, int32_t columns) {
+  // The parser holds the text, and 4 bytes for each field that the rows may have; both may grow to twice the
+  // size.
+  const int64_t fields = (max_rows + 1) * (std::max(columns, 1) + 1);
+  ARROW_RETURN_NOT_OK(require_memory(pool_, 8 * (end_ - begin_) + 8 * fields + kBlock));
   parser_ = std::make_unique<arrow::csv::BlockParser>(pool_, options_, columns, next_row_,
                                                       static_cast<int32_t>(max_rows));
   const std::string_view text(reinterpret_cast<const char*>(buffer_->data() + begin_),

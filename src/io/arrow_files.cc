@@ -19,7 +19,9 @@ namespace {
 thread_local std::optional<BudgetExceeded> refusal;
 
 int take_for_arrow(int64_t bytes) {
-  if (interrupt_requested) return 1;  // Arrow then ends what it does, as if memory were refused.
+  // Only a request for nothing reports an interruption: memory that is refused may make Arrow end the
+  // process.
+  if (bytes == 0 && interrupt_requested) return 1;
   try {
     Ledger::process().take(Tag::ingest, bytes);
     return 0;

@@ -10,8 +10,9 @@
 
 extern "C" {
 
-/// The ledger as the plugin sees it: all of Arrow's buffers are entered here. `take` returns 0 if the bytes
-/// do not fit.
+/// The ledger as the plugin sees it: all of Arrow's buffers are entered here. `take` returns 0,
+/// or another number if the bytes do not fit, or if no bytes are requested and the user has interrupted the
+/// program.
 struct PlimsollArrowPool {
   int (*take)(int64_t bytes);
   void (*give)(int64_t bytes);

@@ -51,7 +51,7 @@ def test_limits(graphs):
             assert "max_bytes" not in limits or taken <= 40_000
         assert counted == len(graphs)
     most = int(nodes.max())
-    with pytest.raises(plimsoll.UsageError, match=rf"graph {nodes.argmax()}: has {most} nodes, but max_nodes={most - 1}.*skip_too_big"):
+    with pytest.raises(plimsoll.UsageError, match=rf"graph {nodes.argmax()}: has {most} nodes, max_nodes={most - 1}.*skip_too_big"):
         plimsoll.DataLoader(graphs, max_nodes=most - 1)
     loader = plimsoll.DataLoader(graphs, 16, max_nodes=most - 1, skip_too_big=True)
     assert sum(batch.num_graphs for batch in loader) == int((nodes < most).sum())

@@ -199,7 +199,7 @@ def changed(**values):
         (changed(x=torch.ones(3, 5)), "the first graph"),
         (changed(edge_index=torch.tensor([[0, 1], [1, 3]])), "names nodes 0 to 3, expected 0 to 2"),
         (changed(edge_index=torch.tensor([[0, -1], [1, 2]])), "names nodes -1 to 2"),
-        (Data(edge_index=torch.tensor([[2**32], [0]]), num_nodes=2**33), f"has {2**33} nodes, expected {2**31 - 1} at most"),
+        (Data(edge_index=torch.tensor([[2**32], [0]]), num_nodes=2**33), f"has {2**33} nodes, expected at most {2**31 - 1}"),
         (changed(edge_index=torch.ones(2, 2)), "expected whole numbers"),
         (changed(edge_index=torch.ones(3, 2).long()), r"shape \(3, 2\)"),
         (changed(edge_index=None, edge_attr=torch.ones(1, 2)), "edge_attr"),

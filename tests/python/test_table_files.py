@@ -218,3 +218,12 @@ def test_ctrl_c_ends_the_search_for_types(bin_dir, tmp_path):
         process.terminate()
         assert process.wait(4) == -15
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_csv_that_does_not_fit_is_refused(ingest, tmp_path):
+    write(tmp_path / "wide.csv", ",".join(f"c{n}" for n in range(400)) + "\n" + (",".join(["1"] * 400) + "\n") * 200)
+    write(tmp_path / "long.csv", "a,b\n" + "x" * 3_000_000 + ",1\n")
+    for name in ("wide", "long"):
+        for budget in ("12MiB", "14MiB", "20MiB"):
+            error = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/{name}.csv", "--budget", budget, code=4)
+            assert "out of budget" in error, error

@@ -198,7 +198,7 @@ def types_of_stores(stores: Any, time_attr: str | None, weight_attr: str | None)
     from torch_geometric.data import remote_backend_utils
 
     if weight_attr is not None:
-        raise UsageError(f"weight_attr={weight_attr!r}: stores have no weights of edges; give a HeteroData")
+        raise UsageError(f"weight_attr={weight_attr!r}: stores have no edge weights; give a HeteroData")
     features, graph = stores
     rows, columns, _ = graph.coo()
     attributes = features.get_all_tensor_attrs()
