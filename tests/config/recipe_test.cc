@@ -293,12 +293,12 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
       HasSubstr(
           "r.yaml:3:3: unknown key 'training.batchsize'; the nearest known key is 'training.batch_size'"));
   EXPECT_THAT(refusal("trainig: {patience: 3}"), HasSubstr("'training.patience'"));
-  EXPECT_THAT(refusal("gnn: 5"),
-              HasSubstr("r.yaml:1:1: 'gnn' is a section, found '5', expected its keys, as gnn: {conv: ...}"));
   EXPECT_THAT(
-      refusal("training: {block: gpu}"),
-      HasSubstr(
-          "'training.block' is a section, found 'gpu', expected its keys, as training.block: {preset: gpu}"));
+      refusal("gnn: 5"),
+      HasSubstr("r.yaml:1:1: 'gnn' is a section, found '5', expected its keys, such as gnn: {conv: ...}"));
+  EXPECT_THAT(refusal("training: {block: gpu}"),
+              HasSubstr("'training.block' is a section, found 'gpu', expected its keys, such as "
+                        "training.block: {preset: gpu}"));
   EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }
@@ -330,7 +330,7 @@ TEST(Errors, AllUnknownKeysAreToldAtOnce) {
   EXPECT_THAT(error,
               HasSubstr("r.yaml:1:12: 'training.lr' is not a key here; instead: training.learning_rate"));
   EXPECT_THAT(error, HasSubstr("\nr.yaml:1:21: unknown key 'training.patince'"));
-  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'run_test' is no key here; instead: plimsoll evaluate"));
+  EXPECT_THAT(error, HasSubstr("\nr.yaml:2:1: 'run_test' is not a key here; instead: plimsoll evaluate"));
   EXPECT_THAT(error, HasSubstr("\n-O training.mem=8GB: "));
 }
 

@@ -199,7 +199,7 @@ TEST(Lists, AreWrittenAsYamlOrWithCommas) {
 
 TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   EXPECT_THAT(refusal("mode: autoencoder"),
-              HasSubstr("r.yaml:1:1: 'mode' is no key here; instead: task: autoencoder"));
+              HasSubstr("r.yaml:1:1: 'mode' is not a key here; instead: task: autoencoder"));
   EXPECT_THAT(refusal("mode: something"), HasSubstr("instead: task: autoencoder, detection or distillation"));
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
