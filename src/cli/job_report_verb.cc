@@ -14,8 +14,8 @@ void add_job_report(CLI::App& app) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      app.add_subcommand("job-report", "Report what a run used of its job, and what to request next time");
+  CLI::App* verb = app.add_subcommand(
+      "job-report", "Report how much of its job's resources a run used, and what to request next time");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->footer("Example: plimsoll job-report runs/gat");

@@ -115,9 +115,9 @@ void add_memory(Rows& rows, size_t run, const RunFiles& files) {
 
 // The fields that results of all tasks may have (docs/command-line.md).
 void add_results(Rows& rows, size_t run, const std::string& split, const Json& models) {
-  static constexpr std::array<const char*, 13> kMetrics = {
-      "loss", "accuracy", "f1", "auc", "pr_auc",           "fpr", "precision", "recall",
-      "mae",  "rmse",     "r2", "mrr", "average_precision"};
+  static constexpr auto kMetrics =
+      std::to_array<const char*>({"loss", "accuracy", "f1", "micro_f1", "auc", "macro_auc", "pr_auc", "fpr",
+                                  "precision", "recall", "mae", "rmse", "r2", "mrr", "average_precision"});
   for (const Json& model : models) {
     std::string name = split + ", " + model.value("name", "");
     if (const Json seed = at(model, "/seed"); seed.is_number()) name += " seed " + seed.dump();

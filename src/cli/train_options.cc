@@ -100,7 +100,8 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   };
   verb->add_option_function<std::string>(
           "--scratch", set_scratch,
-          "Giant graphs: use up to this disk space for spilled samples and blocks; 0: do not spill; default: "
+          "Giant graphs: use at most this much disk space for spilled samples and blocks; 0: do not spill; "
+          "default: "
           "four times the size of the graph's columns, at least 2 GiB and at most half of the free space")
       ->type_name("SIZE");
   add_ranks(*verb, options->ranks,

@@ -56,7 +56,7 @@ struct RealOption {
   double min;
   double max;
 };
-/// Must equal the limit of gat_network.cc, which reads such files without torch.
+/// Maximum size in the options of a model, in a recipe or in a file.
 inline constexpr int64_t kMaxSizeOption = int64_t{1} << 24;
 inline constexpr WholeOption kSizeOption{1, kMaxSizeOption};
 inline constexpr WholeOption kSizeOrNoneOption{0, kMaxSizeOption};

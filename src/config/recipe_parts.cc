@@ -13,9 +13,8 @@ std::vector<RecipePart>& registered_parts() {
 }  // namespace
 
 void register_recipe_part(RecipePart part) {
-  std::erase_if(registered_parts(),
-                [&](const RecipePart& known) { return known.defaults.type() == part.defaults.type(); });
-  registered_parts().push_back(std::move(part));
+  const auto is_same = [&](const RecipePart& known) { return known.defaults.type() == part.defaults.type(); };
+  if (std::ranges::none_of(registered_parts(), is_same)) registered_parts().push_back(std::move(part));
 }
 
 const std::vector<RecipePart>& recipe_parts() {

@@ -25,8 +25,8 @@ struct RecipePart {
   std::span<const std::string_view> frozen_keys;
 };
 
-/// Adds a part to the recipes that are made from now on. A part of the same type is replaced. Not
-/// thread-safe.
+/// Adds a part to the recipes that are made from now on. Nothing is done if a part of its type is
+/// registered. Not thread-safe.
 void register_recipe_part(RecipePart part);
 const std::vector<RecipePart>& recipe_parts();
 

@@ -35,7 +35,8 @@ struct PredictionRequest {
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
   /// If set, it receives the budget that prediction needs, and nothing is written; null: predict.
   Rehearsal* rehearsal = nullptr;
-  /// Lifts the limits that hold the process to the budget, before a refusal is explained.
+  /// Lifts the limits that hold the process to the budget; called after the budget was exceeded, before the
+  /// error text is made.
   std::function<void()> release = [] {};
   /// Called from time to time. It may throw to stop.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
@@ -53,7 +54,7 @@ class PredictionWriter {
   struct Widths {
     Kind kind = Kind::classes;
     int64_t outputs = 0;                        ///< Number of classes, labels or values.
-    int64_t embedding = 0;                      ///< Numbers of an embedding; 0: embeddings are not written.
+    int64_t embedding = 0;                      ///< Width of an embedding; 0: embeddings are not written.
     std::vector<std::string> class_names = {};  ///< Names of the classes by number, or empty.
   };
   /// Returns the source's name for the node of a row, for the CSV; null if rows are not nodes of one giant

@@ -22,8 +22,8 @@ struct CanPacket {
 };
 
 /// Fills in all of `frame` except its time and channel. Returns false if the packet has another protocol.
-/// Bytes beyond a frame are counted. Errors: InputError through `taker`, at byte `position`, for a packet
-/// that was not captured whole and for CAN XL.
+/// Bytes beyond a frame are counted. Errors: InputError through `taker`, at byte `position`, for an
+/// incomplete packet and for CAN XL.
 bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t position, RawFrame& frame,
                      LineNotes& notes);
 

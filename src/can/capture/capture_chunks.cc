@@ -121,8 +121,8 @@ bool is_cut_line(const CaptureChunk& piece, std::string_view line) {
   return piece.truncation.has_value() || line.ends_with('\0');
 }
 
-// Whether a last line without an end may be the beginning of a frame: it ends in half a byte, or is an event
-// that begins with a time or a number.
+// Whether a last line without an end may be the beginning of a frame: it ends in half a byte, or it is an
+// event and starts with a digit.
 bool may_begin_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
   const std::string_view text = trim(line);
   const bool is_event =

@@ -200,8 +200,8 @@ class Reader {
     return role;
   }
 
-  // Reads start, length and byte order. Returns false for a text, and for a part of a multi-frame message
-  // that no single frame holds.
+  // Reads start, length and byte order. Returns false for a text, and for a part of a multi-frame message if
+  // no single frame contains it.
   static bool layout(DbcWords& words, DbcSignal& signal) {
     const auto start = dbc_integer(words.up_to('|'));
     const auto length = dbc_integer(words.up_to('@'));

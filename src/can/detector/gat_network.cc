@@ -8,14 +8,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "config/checks.h"
 #include "kernels/segment/segment.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {
-
-constexpr int64_t kMaxSize = int64_t{1}
-                             << 24;  // The same limit as in src/engine/model_file/model_options.cc.
 
 // Reads an enumerator of the options; files of older versions may lack it.
 template <typename Enum>
@@ -56,7 +54,7 @@ GatOptions read_options(const SafetensorsView& file) {
   for (const int64_t value :
        {options.num_ids, options.in_features, options.embedding, options.layers, options.hidden,
         options.heads, options.fc_layers, options.edge_features == 0 ? 1 : options.edge_features})
-    if (value < 1 || value > kMaxSize)
+    if (value < 1 || value > kMaxSizeOption)
       throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
   return options;
 }

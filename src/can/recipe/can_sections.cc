@@ -7,8 +7,8 @@
 namespace plimsoll {
 namespace {
 
-// The keys of the first version, but for those of recipe_parts(). Never add or remove a key: every existing
-// run would get another identity.
+// The keys that these sections had in the first version. Never add or remove a key: every existing run would
+// get another identity.
 constexpr auto kFrozenCanKeys = std::to_array<std::string_view>({"data.features",
                                                                  "data.window",
                                                                  "data.stride",

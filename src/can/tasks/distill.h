@@ -40,11 +40,10 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage
 /// autoencoder.
 ///
-/// The graphs that a curriculum chooses are not known when stages are planned, so the plan is an upper bound
-/// of the memory that the teacher needs. With RunOptions::resume each stage continues where it was, and
-/// existing columns are kept. The objects that `options` points to must outlive the stages. Errors:
-/// InputError for windows on which not all stages can be trained, and for a `teacher` with other features or
-/// IDs.
+/// The graphs that a curriculum chooses are not known when stages are planned, so the plan gives an upper
+/// bound for the teacher's memory. With RunOptions::resume each stage continues where it was, and existing
+/// columns are kept. The objects that `options` points to must outlive the stages. Errors: InputError for
+/// windows on which not all stages can be trained, and for a `teacher` with other features or IDs.
 std::vector<Stage> distillation_stages(DistillOptions options);
 
 }  // namespace plimsoll

@@ -111,7 +111,7 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_flag("--benign", options->convert.format.benign,
                  "Captures: label every frame 0, as csv needs labels");
   verb->add_option("--bus", options->bus,
-                   "If the description covers several buses, convert this bus to a DBC")
+                   "Convert only this bus, if an ARXML, KCD or SYM file describes several")
       ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
                    "Captures: leave out frames of this kind, which csv cannot hold: remote or error. PyTorch "

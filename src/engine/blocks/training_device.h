@@ -26,12 +26,12 @@ class TrainingDevice {
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 
-  /// Changes the budget. No run and no tensor may use the device. Errors: DeviceBudgetExceeded; the old
-  /// budget then stays in force.
+  /// Changes the budget. Must not be called while a run or a tensor uses the device. Errors:
+  /// DeviceBudgetExceeded; the old budget then stays in force.
   void resize(int64_t budget);
-  /// Measures how much the context uses now, if the driver reports it, and shrinks the region by its growth:
-  /// kernels that torch loads on first use belong to the context. No run and no tensor may use the device.
-  /// Errors: DeviceBudgetExceeded.
+  /// Measures how much the context uses now, if the driver reports it, and shrinks the region by as much as
+  /// it grew: kernels that torch loads on first use belong to the context. Must not be called while a run or
+  /// a tensor uses the device. Errors: DeviceBudgetExceeded.
   void measure_again();
 
   Device& device() { return *device_; }

@@ -30,11 +30,13 @@ struct EdgeSplitResult {
   std::array<int64_t, kGraphSplits.size()> pairs{};  ///< Number of pairs of each split.
 };
 
-/// Writes a copy of a `graph` without the held-out edges, in both directions of a pair. The pairs of each
+/// Writes a copy of a `graph` without the held-out edges: both directions of a
+/// held-out pair are left out. The pairs of each
 /// split are the columns train_edges, valid_edges and test_edges. The split of a pair depends only on (seed,
-/// its two nodes); self-loops remain, and are not pairs. Only some thousand edges are in memory. `progress`
-/// gets the number of edges done and in total, over two passes. Errors: InputError (not a graph; rows that do
-/// not ascend, or have a neighbour twice), UsageError (fractions), Failure (disk, an existing output).
+/// its two nodes); self-loops remain, and are not pairs. Only a few thousand edges are in memory at a time.
+/// `progress` gets the number of edges done and in total, over two passes. Errors: InputError (not a graph;
+/// rows that are not ascending, or list a neighbour twice), UsageError (fractions), Failure (disk, an
+/// existing output).
 EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress,
                             FileSystem& files = FileSystem::disk());

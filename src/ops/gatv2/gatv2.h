@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Tensors of a layer of dynamic graph attention. z = x weight^T + weight_bias. Targets are projected by
-/// target_weight, from x itself, or from x_target if they are other nodes. Without target_weight, z_target is
-/// z.
+/// Tensors of a layer of dynamic graph attention. z = x weight^T + weight_bias. target_weight
+/// projects the targets: rows of x, or of x_target if the targets are not the source nodes. Without
+/// target_weight, z_target is z.
 struct Gatv2Tensors : AttentionTensors {
   at::Tensor weight_bias;    ///< [H*D], or undefined.
   at::Tensor x_target;       ///< [T, F2]; undefined if targets are the sources.

@@ -78,8 +78,8 @@ class BlockRunner {
   /// Makes run() throw Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
 
-  /// Records the activity of the workers and of the reader in `spans`, which must outlive the runner or a
-  /// later call; null disables this. Must not be called while a batch runs.
+  /// Records the activity of the workers and of the reader in `spans`, which must outlive the runner,
+  /// or live until the next call; null disables this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the

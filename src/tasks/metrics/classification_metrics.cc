@@ -79,7 +79,7 @@ std::optional<double> auc_of(std::span<const float> logits, std::span<const int6
 }  // namespace
 
 int64_t classification_figures_bytes(int64_t items, int64_t classes) {
-  return items * (static_cast<int64_t>(sizeof(float)) + 1 + Ranking::kBytesAScore +
+  return items * (static_cast<int64_t>(sizeof(float)) + 1 + Ranking::kBytesPerScore +
                   (classes > 2 ? static_cast<int64_t>(sizeof(double)) : 0));
 }
 

@@ -29,7 +29,7 @@ struct ScoreHistogram {
 /// everything except the histogram is undefined.
 class Ranking {
  public:
-  static constexpr int64_t kBytesAScore = 8;  ///< Bytes held per score.
+  static constexpr int64_t kBytesPerScore = 8;  ///< Bytes held per score.
   /// `truth` holds 0 and 1 and is as long as `scores`.
   Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
 
@@ -53,7 +53,7 @@ class Ranking {
     float score;
     uint8_t truth;
   };
-  static_assert(sizeof(Entry) == kBytesAScore);
+  static_assert(sizeof(Entry) == kBytesPerScore);
   int64_t negatives() const { return size() - positives_; }
   bool is_defined() const { return unknown_ == 0 && positives_ > 0 && negatives() > 0; }
   // Calls visit(true positives, false positives) for each distinct score, as the threshold falls below it.
