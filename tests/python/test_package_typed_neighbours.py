@@ -233,6 +233,7 @@ def test_batches_are_in_the_ledger_until_they_are_freed(shop):
         ("input_time: needs time_attr", [2], "order", {"input_time": torch.zeros(120, dtype=torch.long)}),
         ("input_time", [2], "order", {"input_time": torch.zeros(7, dtype=torch.long), "time_attr": "time"}),
         ("the nodes of type 'user' have no times", [2], "user", {"time_attr": "time"}),
+        ("temporal_strategy: needs time_attr", [2], "order", {"temporal_strategy": "last"}),
         ("neighbor_sampler: is not supported", [2], "order", {"neighbor_sampler": 1}),
         ("window=-1", [2], "order", {"window": -1, "time_attr": "time"}),
     ],
@@ -243,7 +244,7 @@ def test_refuses_by_name(text, fan_outs, nodes, options):
 
 
 def test_refuses_what_a_data_set_does_not_have(shop):
-    for options, text in (({"time_attr": "at"}, "expected 'time'"), ({"weight_attr": "w"}, "no columns of edges")):
+    for options, text in (({"time_attr": "at"}, "expected 'time'"), ({"weight_attr": "w"}, "weights of a graph with types are not supported")):
         with pytest.raises(plimsoll.UsageError, match=text):
             plimsoll.NeighborLoader(shop, [2], "users", **options)
     data = random_hetero(1)

@@ -14,10 +14,13 @@ from temporal_graphs import random_hetero  # noqa: E402
 
 
 class Attention(torch.nn.Module):
-    def __init__(self, edge_types):
+    def __init__(self, edge_types, loops=False):
         super().__init__()
+        if loops:  # A layer replaces the edges from a node to itself by one for each node.
+            edge_types = [kind for kind in edge_types if kind[0] == kind[2]]
         self.layers = torch.nn.ModuleList(
-            HeteroConv({kind: GATConv((4, 4), 4, add_self_loops=False) for kind in edge_types}) for _ in range(2)
+            HeteroConv({kind: GATConv(4 if loops else (4, 4), 4, add_self_loops=loops) for kind in edge_types})
+            for _ in range(2)
         )
 
     def forward(self, x, edge_index):
@@ -53,11 +56,11 @@ def measured(model, batches, optimizer):
 
 
 @pytest.mark.parametrize("fused", [False, True])
-@pytest.mark.parametrize("kind", ["sage", "attention"])
+@pytest.mark.parametrize("kind", ["sage", "attention", "loops"])
 def test_exact_on_typed_batches(kind, fused):
     data, loader = batches_of_orders()
     torch.manual_seed(0)
-    model = to_hetero(GraphSAGE(4, 8, 2, out_channels=2), data.metadata()) if kind == "sage" else Attention(data.edge_types)
+    model = to_hetero(GraphSAGE(4, 8, 2, out_channels=2), data.metadata()) if kind == "sage" else Attention(data.edge_types, kind == "loops")
     if fused:
         plimsoll.nn.replace(model)
     batches = list(loader)

@@ -95,6 +95,8 @@ def _targets_of(batch: Data | HeteroData) -> Tensor:
     if batch.input_type is None:
         raise UsageError("batches gave a HeteroData without seeds; expected batches of plimsoll.NeighborLoader")
     seeds = batch[batch.input_type]
+    if not isinstance(batch.input_type, str) or "y" not in seeds:
+        raise UsageError("batches gave a HeteroData whose seeds have no y; give forward and loss that take such batches")
     return seeds.y[: seeds.batch_size]
 
 

@@ -112,7 +112,7 @@ def types_of_graph(graph: TypedGraph, time_attr: str | None, weight_attr: str | 
     if time_attr not in (None, "time"):
         raise UsageError(f"time_attr={time_attr!r}: expected 'time', the times of a graph with types, or None for none")
     if weight_attr is not None:
-        raise UsageError(f"weight_attr={weight_attr!r}: a graph with types has no columns of edges; give a HeteroData")
+        raise UsageError(f"weight_attr={weight_attr!r}: weights of a graph with types are not supported; give graph.to_pyg(), a HeteroData")
     time = {}
     if time_attr is not None:
         time = {name: times for name in graph.node_types if (times := graph[name].time) is not None}

@@ -76,7 +76,10 @@ def _size_of_types(batch: HeteroData) -> Size:
     nodes = [int(store.num_nodes or 0) for store in batch.node_stores]
     edges = [int(store.num_edges) for store in batch.edge_stores]
     seeds = sum(int(store.get("batch_size") or 0) for store in batch.node_stores)
-    return Size(1, sum(nodes), sum(edges), 0, sum(nodes), (seeds, *nodes, *edges))
+    # A layer may replace the edges from a node to itself by one for each node, where both ends have one type.
+    ends = [store.edge_index for name, store in batch.edge_items() if name[0] == name[2]]
+    loops = [int((pairs[0] == pairs[1]).sum()) for pairs in ends]
+    return Size(1, sum(nodes), sum(edges), sum(loops), sum(nodes), (seeds, *nodes, *edges, *loops))
 
 
 def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:

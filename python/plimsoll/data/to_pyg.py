@@ -106,6 +106,20 @@ def _require_memory(graph: GraphColumns) -> None:
         )
 
 
+def _require_memory_of_types(graph: TypedColumns) -> None:
+    # The copied columns, widened to at most 8 bytes, and for each edge its ends and its time.
+    needed = 0
+    for rows in (*(graph[name] for name in graph.node_types), *(graph[name] for name in graph.edge_types)):
+        needed += sum(8 * rows[column].size for column in rows.columns)
+    edges = sum(graph[name].num_edges for name in graph.edge_types)
+    needed += 24 * edges
+    if needed > (free := available_memory()):
+        raise BudgetExceeded(
+            f"to_pyg: a HeteroData of {edges:,} edges needs up to {needed:,} bytes, but {free:,} are available; use "
+            "plimsoll.NeighborLoader, which reads the files"
+        )
+
+
 def available_memory() -> int:
     """Returns the bytes that the system can provide without swapping: Linux's MemAvailable."""
     for line in Path("/proc/meminfo").read_text().splitlines():
@@ -130,6 +144,7 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
     import torch
     from torch_geometric.data import HeteroData
 
+    _require_memory_of_types(graph)
     data = HeteroData()
     for name in graph.node_types:
         data[name].num_nodes = graph[name].num_nodes

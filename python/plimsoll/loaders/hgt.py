@@ -76,13 +76,16 @@ class HGTSampler(BaseSampler):  # type: ignore[misc]
 
     def __init__(self, types: SampledTypes, num_samples: Any, seed: int | None) -> None:
         if not isinstance(num_samples, dict):
+            if not isinstance(num_samples, list | tuple):
+                raise UsageError(f"num_samples={num_samples!r}: expected a list of whole numbers, or one for each node type")
             num_samples = dict.fromkeys(types.nodes, num_samples)
         if num_samples.keys() != types.nodes.keys():
             raise UsageError(f"num_samples: is for {list(num_samples)}, expected {list(types.nodes)}")
         self._types = types
         self._counts = [[whole("num_samples", count, 0) for count in num_samples[name]] for name in types.nodes]
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
-        self._sample(0, torch.empty(0, dtype=torch.int64))  # Numbers that cannot be sampled raise here.
+        # Numbers that cannot be sampled raise here.
+        _core.hgt_sample(types.columns(), self._counts, 0, np.empty(0, np.int64), 0)
 
     @property
     def edge_permutation(self) -> dict[EdgeName, Tensor | None]:

@@ -35,7 +35,8 @@ def typed_source(data: Any, given: LinkSampling, has_label_time: bool) -> tuple[
     if has_label_time != (given.time_attr is not None):
         missing = "edge_label_time" if given.time_attr is not None else "time_attr"
         raise UsageError(f"edge_label_time, time_attr: go together, and {missing!r} is not set")
-    require_times(given.time_attr, {"before": given.before, "window": given.window is not None})
+    chosen = given.temporal_strategy == "last"
+    require_times(given.time_attr, {"temporal_strategy": chosen, "before": given.before, "window": given.window is not None})
     types = types_of(data, given.time_attr, given.weight_attr)
     sampling = TypedSampling(
         types.fan_outs(given.num_neighbors),

@@ -92,7 +92,8 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         require_pyg(type(self).__name__)
         accept_loader_options(others)
         self._both_ways = is_bidirectional(subgraph_of(subgraph_type, directed))
-        require_times(time_attr, {"input_time": input_time is not None, "before": before, "window": window is not None})
+        restricted = {"temporal_strategy": temporal_strategy == "last", "before": before, "window": window is not None}
+        require_times(time_attr, {"input_time": input_time is not None, **restricted})
         if sampler is not None:
             require_sampler("sampler", sampler, {"shuffle=True": shuffle})
         self.data, self.transform, self.sampler = with_node_counts(data, time_attr), transform, sampler
@@ -122,13 +123,15 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
 
     def _make(self) -> _core.TypedNeighbours | SeedBatches:
-        native = _core.TypedNeighbours(self._types.columns(), self._loading())
+        if self._closed():
+            raise UsageError("the data set of this loader is closed; open it again")
         if self.sampler is None:
-            return native
+            return _core.TypedNeighbours(self._types.columns(), self._loading())
         count = self._types.nodes[self._seed_type] if self._seeds is None else len(self._seeds)
         return SeedBatches(count, self._options, self.sampler, self._sampled)
 
-    def _loading(self) -> _core.TypedLoading:
+    def _loading(self, *, with_seeds: bool = True) -> _core.TypedLoading:
+        """Returns how batches are made. A batch of given seeds needs no copy of all of them."""
         from plimsoll.data.typed_samplers import TypedSampling
 
         options = self._options
@@ -137,9 +140,9 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         batching.batch_size, batching.drop_last = options["batch_size"], options["drop_last"]
         batching.shuffle, batching.seed = options["shuffle"], options["seed"]
         loading.seed_type = self._types.number(self._seed_type)
-        if self._seeds is not None:
+        if with_seeds and self._seeds is not None:
             loading.set_seeds(self._seeds)
-        if self._times is not None:
+        if with_seeds and self._times is not None:
             loading.set_times(self._times)
         return loading
 
@@ -150,7 +153,7 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
 
     def _sampled(self, numbers: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], Any]:
         """Returns one batch of all these seeds, and the object that made it."""
-        native = _core.TypedNeighbours(self._types.columns(), self._loading())
+        native = _core.TypedNeighbours(self._types.columns(), self._loading(with_seeds=False))
         nodes = numbers if self._seeds is None else self._seeds[numbers]
         times = None if self._times is None else self._times[numbers]
         batch = native.sample([(self._types.number(self._seed_type), nodes, times)], epoch)
