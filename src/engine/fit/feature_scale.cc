@@ -95,11 +95,11 @@ std::string unequal_scales(const FeatureScale& scale, size_t first, const std::v
   const auto name = [&](size_t f) {
     return f < names.size() ? fmt::format("'{}'", names[f]) : std::to_string(f);
   };
+  const double ratio = double{deviation[most]} / double{deviation[least]};
   return fmt::format(
       "the node feature {} varies {} times as much as {}, which may then be ignored; set "
-      "features.standardize: "
-      "true",
-      name(most), format_count(static_cast<int64_t>(std::lround(deviation[most] / deviation[least]))),
+      "features.standardize: true",
+      name(most), ratio < 1e15 ? format_count(std::llround(ratio)) : fmt::format("{:.0e}", ratio),
       name(least));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace plimsoll {
 namespace {
@@ -38,8 +39,8 @@ BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, int
     best_seconds = seconds;
   };
   for (int blocks = max.blocks; blocks > 0; blocks /= 2)
-    for (const int64_t prefetch : {max.prefetch, int64_t{1}, int64_t{0}})
-      if (prefetch <= max.prefetch) consider({blocks, prefetch});
+    for (const int64_t prefetch : std::set{max.prefetch, std::min<int64_t>(max.prefetch, 1), int64_t{0}})
+      consider({blocks, prefetch});
   return best.value_or(max);
 }
 

@@ -14,9 +14,9 @@ struct BlocksAhead {
 };
 
 /// Chooses the number of blocks for a source with a cache. Memory for blocks is taken from the cache, so that
-/// more bytes are read and written. Of all numbers up to `max` those with the shortest predicted epoch are
-/// chosen; the larger number of blocks unless the smaller is at least a tenth faster. Returns `max` for a
-/// source without a cache.
+/// more bytes are read and written. Of `max.blocks` and its halves, with `max.prefetch`, 1 or 0 blocks read
+/// ahead, those with the shortest predicted epoch are chosen; the larger number of blocks unless the smaller
+/// is at least a tenth faster. Returns `max` for a source without a cache.
 ///
 /// The prediction: a disk of 1 GB/s works while blocks are computed, which takes the time in which 2 GB/s of
 /// memory are used, of which a graph takes `graph_bytes`. If no block is read ahead, a worker that waits for

@@ -86,9 +86,9 @@ class Planner {
     // A layer that runs again costs up to a third of the time of its block.
     const bool more_at_once = max_blocks_ * 3 >= whole_blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
-      again.recompute_note = whole.feasible
-                                 ? fmt::format("{} blocks in flight, not {}", max_blocks_, whole_blocks)
-                                 : "makes the budget feasible";
+      again.recompute_note =
+          whole.feasible ? fmt::format("room for {} blocks in flight, not {}", max_blocks_, whole_blocks)
+                         : "makes the budget feasible";
       return again;
     }
     whole.recompute_note =

@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// Columns of a feature table that are kept when others are removed. If `id_index`, the first column, is to
-/// be\n/// removed, it is set to 0 instead, so that no graph reveals which ID is which.
+/// be removed, it is set to 0 instead, so that no graph reveals which ID is which.
 class KeptColumns {
  public:
   KeptColumns() = default;

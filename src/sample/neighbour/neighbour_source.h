@@ -55,7 +55,7 @@ struct NeighbourSourceOptions {
 /// requested (RunCache).
 class NeighbourSource : public BlockSource, private FeatureRows {
  public:
-  /// Opens the graph. Errors: InputError (not a graph, or no features; for requested splits: no labels or
+  /// Opens the graph. Errors: InputError (not a graph; for requested splits: no labels or
   /// edges to predict, an empty split), UsageError (fan-outs).
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 

@@ -30,8 +30,7 @@ std::vector<ClassificationResult> evaluate_graphs(const RunEvaluation& asked, co
 
 std::vector<ClassificationResult> evaluate_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const GraphView& graph = gnn.data.neighbours()->graph();
-  const auto splits =
-      splits_to_evaluate(asked.split, [&](size_t split) { return !graph.split(split).empty(); });
+  const auto splits = node_splits_to_evaluate(graph, asked.split);
   return evaluate_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
     return evaluate_nodes(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
   });
@@ -47,6 +46,10 @@ std::vector<std::string> splits_to_evaluate(const std::string& only, const std::
     throw UsageError(
         fmt::format("no split '{}' to evaluate; expected valid or test, if the graph has it", only));
   return splits;
+}
+
+std::vector<std::string> node_splits_to_evaluate(const GraphView& graph, const std::string& only) {
+  return splits_to_evaluate(only, [&](size_t split) { return !graph.split(split).empty(); });
 }
 
 Markup table_report(const std::string& title, std::vector<std::string> columns,

@@ -22,6 +22,9 @@ EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& 
 std::vector<std::string> splits_to_evaluate(const std::string& only,
                                             const std::function<bool(size_t split)>& has);
 
+/// Returns the splits of nodes of one giant graph as splits_to_evaluate() does.
+std::vector<std::string> node_splits_to_evaluate(const GraphView& graph, const std::string& only);
+
 /// Returns a page with a table of results, the notes, losses, memory, recipe and versions.
 Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,

@@ -24,9 +24,7 @@ class NodeClassification final : public Task {
         request, kNodes, rehearsal,
         [](const GnnModel& model, const NeighbourSource& data, const FullNeighbourOptions& options) {
           const GraphView& graph = data.graph();
-          const auto splits =
-              splits_to_evaluate({}, [&](size_t split) { return !graph.split(split).empty(); });
-          evaluate_nodes(graph, data.topology(), model, splits, options);
+          evaluate_nodes(graph, data.topology(), model, node_splits_to_evaluate(graph, {}), options);
         });
   }
   int64_t predict(const PredictionRequest& request) const override {

@@ -54,12 +54,15 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   const TrainedGnn gnn(request.folder, request.recipe, request.data, task);
   const GraphModel& model = *gnn.model.model;
   const bool pairs = task.head == GnnHead::pairs;
-  const PredictionWriter::Widths widths{.kind = kind_of_outputs(task, model),
+  const PredictionWriter::Kind kind = kind_of_outputs(task, model);
+  const PredictionWriter::Widths widths{.kind = kind,
                                         .outputs = pairs ? 0 : model.classes(),
                                         .embedding = pairs                ? model.classes()
                                                      : request.embeddings ? model.embedding()
                                                                           : 0,
-                                        .class_names = gnn.model.names.classes};
+                                        .class_names = kind == PredictionWriter::Kind::classes
+                                                           ? gnn.model.names.classes
+                                                           : std::vector<std::string>()};
   const NeighbourSource* const giant = gnn.data.neighbours();
   const PredictedNodes nodes(request, giant);
   PredictionWriter writer(request, widths, nodes.names(), nodes.some);

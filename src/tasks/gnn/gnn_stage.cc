@@ -67,6 +67,8 @@ double edge_distance(const GnnStageOptions& options) {
 
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
+  if (options.recipe->features.standardize && options.source->widths().node_numbers > 0)
+    throw UsageError("features.standardize: the nodes have no features to standardize; set it to false");
   ModelInputs inputs = model_inputs(*options.recipe, *options.source, options.head, outputs_of(options));
   inputs.edge_distance = [&] { return edge_distance(options); };
   return make_graph_model(*options.recipe, inputs);
@@ -185,14 +187,22 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
 FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* giant,
                            const TrainingSplit& split) {
   constexpr size_t kNodes = 1000, kGraphs = 50;
-  const auto some_of = [](const auto& all, size_t count) {
-    std::vector<int64_t> some;
-    const size_t step = std::max<size_t>(all.size() / count, 1);
-    for (size_t i = 0; i < all.size() && some.size() < count; i += step) some.push_back(all[i]);
+  // Numbers that are spread over 0 .. all-1.
+  const auto some_of = [](size_t all, size_t count) {
+    std::vector<int64_t> some(std::min(all, count));
+    for (size_t i = 0; i < some.size(); ++i) some[i] = static_cast<int64_t>(i * all / some.size());
     return some;
   };
-  if (giant == nullptr) return feature_scale(source, some_of(split.training, kGraphs));
-  return feature_scale(giant->graph(), some_of(giant->blocks().lists()[0].nodes, kNodes));
+  const auto chosen_from = [](const auto& list, std::vector<int64_t> places) {
+    for (int64_t& place : places) place = list[static_cast<size_t>(place)];
+    return places;
+  };
+  if (giant == nullptr)
+    return feature_scale(source, chosen_from(split.training, some_of(split.training.size(), kGraphs)));
+  const auto& nodes = giant->blocks().lists()[0].nodes;
+  if (nodes.empty())  // Edges are learned, so all nodes are trained on.
+    return feature_scale(giant->graph(), some_of(static_cast<size_t>(giant->graph().nodes()), kNodes));
+  return feature_scale(giant->graph(), chosen_from(nodes, some_of(nodes.size(), kNodes)));
 }
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
@@ -206,9 +216,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
   result.trained.model = make_model(options);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
-  const bool has_features = options.source->widths().node_numbers == 0;
-  if (result.trained.model->feature_units().defined() && has_features)
-    learn_features(options, *result.trained.model);
+  if (result.trained.model->feature_units().defined()) learn_features(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
   result.trained.trained_on = options.data;
   result.trained.names = names_of(options, *result.trained.model);

@@ -10,11 +10,6 @@ namespace {
 
 const GnnTask kLabels{.head = GnnHead::labels, .kinds = {"graph"}};
 
-// The splits of a graph to evaluate; if `only` is not empty, only that one.
-std::vector<std::string> splits_of_labels(const GraphView& graph, const std::string& only) {
-  return splits_to_evaluate(only, [&](size_t split) { return !graph.split(split).empty(); });
-}
-
 // Trains a Gnn to predict several labels of each node of one giant graph.
 class MultilabelClassification final : public Task {
  public:
@@ -26,7 +21,7 @@ class MultilabelClassification final : public Task {
     require_no_task_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kLabels);
     const GraphView& graph = gnn.data.neighbours()->graph();
-    const auto splits = splits_of_labels(graph, asked.split);
+    const auto splits = node_splits_to_evaluate(graph, asked.split);
     const auto results = evaluate_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
       return evaluate_labels(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
     });
@@ -50,7 +45,8 @@ class MultilabelClassification final : public Task {
     return rehearse_untrained(
         request, kLabels, rehearsal,
         [](const GnnModel& model, const NeighbourSource& data, const FullNeighbourOptions& options) {
-          evaluate_labels(data.graph(), data.topology(), model, splits_of_labels(data.graph(), {}), options);
+          evaluate_labels(data.graph(), data.topology(), model, node_splits_to_evaluate(data.graph(), {}),
+                          options);
         });
   }
   int64_t predict(const PredictionRequest& request) const override {

@@ -6,6 +6,7 @@
 #include "tasks/gnn/graph_lists.h"
 #include "tasks/metrics/undefined_figures.h"
 #include "tasks/trees/tasks.h"
+#include "tasks/trees/tree_classes.h"
 #include "tasks/trees/tree_evaluation.h"
 #include "telemetry/table.h"
 

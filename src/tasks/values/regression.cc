@@ -25,13 +25,9 @@ std::vector<RegressionResult> evaluate_graph_values(const RunEvaluation& asked, 
                           .lists = evaluated.lists});
 }
 
-std::vector<std::string> splits_of_values(const GraphView& graph, const std::string& only) {
-  return splits_to_evaluate(only, [&](size_t split) { return !graph.split(split).empty(); });
-}
-
 std::vector<RegressionResult> evaluate_giant_values(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const GraphView& graph = gnn.data.neighbours()->graph();
-  const auto splits = splits_of_values(graph, asked.split);
+  const auto splits = node_splits_to_evaluate(graph, asked.split);
   return evaluate_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
     return evaluate_node_values(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
   });
@@ -74,8 +70,8 @@ class RegressionTask final : public Task {
     return rehearse_untrained(
         request, task_, rehearsal,
         [](const GnnModel& model, const NeighbourSource& data, const FullNeighbourOptions& options) {
-          evaluate_node_values(data.graph(), data.topology(), model, splits_of_values(data.graph(), {}),
-                               options);
+          evaluate_node_values(data.graph(), data.topology(), model,
+                               node_splits_to_evaluate(data.graph(), {}), options);
         });
   }
   // The data to predict need not have targets.
