@@ -89,6 +89,12 @@ def trained(made):
     return made.train("run", 4, 0.02, "--threads", 1)
 
 
+@pytest.fixture(scope="module")
+def still(made):
+    """A run whose weights stay as they begin, at a rate of 0."""
+    return made.train("still", 1, 0)
+
+
 def test_the_column_holds_the_targets(made, run):
     assert np.array_equal(np.load(made.graph / "node_target.npy"), made.y, equal_nan=True)
     run("plimsoll", "verify", made.graph)
@@ -101,14 +107,13 @@ def test_the_column_holds_the_targets(made, run):
     assert np.array_equal(np.load(by_table / "node_target.npy"), made.y[backwards], equal_nan=True)
 
 
-def test_the_loss_of_a_step_is_that_of_pytorch_geometric(made):
-    """Weights stay as they begin at a rate of 0, and all neighbours are taken."""
-    summary = made.train("still", 1, 0)
+def test_the_loss_of_a_step_is_that_of_pytorch_geometric(made, still):
+    """All neighbours are taken."""
     for split, name in (("train", "training_loss"), ("valid", "validation_loss")):
-        assert summary[name] == pytest.approx(made.loss(made.folder / "still", split)[0], rel=1e-4)
+        assert still[name] == pytest.approx(made.loss(made.folder / "still", split)[0], rel=1e-4)
 
 
-def test_targets_are_learned(made, trained):
+def test_targets_are_learned(made, trained, still):
     assert trained["validation_loss"] < made.loss(made.folder / "still", "valid")[0] * 0.95
 
 
@@ -129,6 +134,13 @@ def test_figures_are_those_of_scikit_learn(made, trained):
             assert figures["micro_f1"] == pytest.approx(metrics.f1_score(expected[known], outputs[known] > 0), rel=1e-6)
             assert figures["macro_auc"] == pytest.approx(np.mean([metrics.roc_auc_score(y, x) for x, y in columns]), rel=1e-4)
     assert (made.folder / "run" / "report.html").exists()
+
+
+def test_runs_are_compared_by_their_figures(made, trained, run):
+    evaluate(made.bin_dir, made.folder / "run", made.graph)
+    table = run("plimsoll", "compare", made.folder / "run", made.folder / "run")
+    for name in ("mae", "r2") if made.task == "node_regression" else ("micro_f1", "macro_auc"):
+        assert f": {name}" in table
 
 
 def test_predictions_need_no_targets(made, trained, tmp_path, run):
