@@ -1,5 +1,6 @@
 """Tasks of RelBench folders: labels become seeds with nodes, times and targets."""
 
+import json
 import subprocess
 from functools import partial
 
@@ -15,6 +16,10 @@ pq = pytest.importorskip("pyarrow.parquet")
 @pytest.fixture(scope="module")
 def ingest(bin_dir):
     return partial(ingest_tables, bin_dir)
+
+
+# Fifteen lists, each of which has the one before four times.
+DOUBLED = "".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}' if n else '1'] * 4)}]\n" for n in range(15))
 
 
 def seeds_of(columns, manifest, task, split):
@@ -133,7 +138,16 @@ def test_wrong_tasks_are_refused(ingest, tmp_path):
             (NODES, {"user": [1], "spent": [1]}, "has no column 'at'"),
             (NODES, {"user": [1], "at": at, "spent": [b"a"]}, "bytes that are not text, expected targets"),
             (PAIRS, {"user": [1], "at": at, "film": [1]}, "expected lists of whole numbers"),
+            (NODES + "x: &a {b: *a}\n", {"user": [1]}, "manifest.yaml: is nested more than 16 deep"),
+            (NODES + DOUBLED, {"user": [1]}, "manifest.yaml: has more than 100000 values"),
             ("- 3", {"user": [1]}, "is no map"), ("kind: [", {"user": [1]}, "manifest.yaml:"))):
         folder = folder_of(tmp_path / str(number), {"users": pa.table({"id": [1]}), "films": pa.table({"id": [1]}),
                                                     "plain": pa.table({"n": [1]})}, {"task": (words, {"train": pa.table(table)})})
         assert found in ingest(tmp_path / "graph", folder, code=3)
+
+
+def test_tasks_that_are_no_folder_are_an_error(ingest, tmp_path):
+    folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]})}, {})
+    ingest(tmp_path / "graph", folder)
+    (folder / "tasks").write_text("")
+    assert "tasks: Not a directory" in ingest(tmp_path / "no", folder, code=3)

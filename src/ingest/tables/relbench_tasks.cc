@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "base/error.h"
 #include "config/yaml.h"
@@ -35,6 +36,7 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   const fs::path path = folder / "manifest.yaml";
   const YAML::Node node = load_yaml_map(path);
   const std::string where = path.string();
+  options.files.push_back(path);
   TaskSpec task{.name = folder.filename().string(),
                 .kind = required(node, "kind", where),
                 .type = required(node, "task_type", where)};
@@ -44,8 +46,9 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   task.target = yaml_text(node, is_pairs ? "dst_entity_col" : "target_col", where);
   if (is_pairs) task.destination = keyed_table(node, "dst_entity_table", where, options);
   task.time = yaml_text(node, "time_col", where);
-  for (const auto& word : node)
-    if (const auto key = word.first.Scalar(); key != "sql") task.words[key] = yaml_json(word.second);
+  const Json words = yaml_json(node, where);
+  for (const auto& [key, word] : words.items())
+    if (key != "sql") task.words[key] = word;
   for (const char* split : {"train", "val", "test"}) {
     const fs::path file = folder / (std::string(split) + ".parquet");
     if (!fs::is_regular_file(file)) continue;
@@ -61,8 +64,12 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
 
 void add_relbench_tasks(const fs::path& folder, TablesOptions& options) {
   std::vector<fs::path> tasks;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "tasks", none))
+  std::error_code failed;
+  const fs::directory_iterator entries(folder / "tasks", failed);
+  if (failed && failed != std::errc::no_such_file_or_directory)
+    throw InputError(fmt::format("{}: {}; make it a folder that can be read", (folder / "tasks").string(),
+                                 failed.message()));
+  for (const fs::directory_entry& entry : entries)
     if (fs::is_regular_file(entry.path() / "manifest.yaml")) tasks.push_back(entry.path());
   std::ranges::sort(tasks);
   for (const fs::path& task : tasks) options.tasks.push_back(read_task(task, options));

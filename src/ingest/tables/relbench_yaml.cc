@@ -8,6 +8,36 @@
 #include "io/file.h"
 
 namespace plimsoll {
+namespace {
+
+constexpr int kMaxDepth = 16;
+constexpr int64_t kMaxNodes = 100'000;
+
+// Converts a node at a depth; `nodes` counts all nodes, as aliases may repeat them.
+Json json_below(const YAML::Node& node, const std::string& where, int depth, int64_t& nodes) {
+  if (depth > kMaxDepth)
+    throw InputError(
+        fmt::format("{}: is nested more than {} deep; remove the nesting or its anchor", where, kMaxDepth));
+  if (++nodes > kMaxNodes)
+    throw InputError(fmt::format("{}: has more than {} values; shorten it", where, kMaxNodes));
+  if (node.IsSequence()) {
+    Json list = Json::array();
+    for (const YAML::Node& item : node) list.push_back(json_below(item, where, depth + 1, nodes));
+    return list;
+  }
+  if (node.IsMap()) {
+    Json map = Json::object();
+    for (const auto& item : node) map[item.first.Scalar()] = json_below(item.second, where, depth + 1, nodes);
+    return map;
+  }
+  if (!node.IsScalar()) return {};
+  const std::string& text = node.Scalar();
+  int64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size() ? Json(number) : Json(text);
+}
+
+}  // namespace
 
 YAML::Node load_yaml_map(const std::filesystem::path& path) {
   try {
@@ -29,22 +59,9 @@ std::string yaml_text(const YAML::Node& node, const char* key, const std::string
   return found.Scalar();
 }
 
-Json yaml_json(const YAML::Node& node) {
-  if (node.IsSequence()) {
-    Json list = Json::array();
-    for (const YAML::Node& item : node) list.push_back(yaml_json(item));
-    return list;
-  }
-  if (node.IsMap()) {
-    Json map = Json::object();
-    for (const auto& item : node) map[item.first.Scalar()] = yaml_json(item.second);
-    return map;
-  }
-  if (!node.IsScalar()) return {};
-  const std::string& text = node.Scalar();
-  int64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && end == text.data() + text.size() ? Json(number) : Json(text);
+Json yaml_json(const YAML::Node& node, const std::string& where) {
+  int64_t nodes = 0;
+  return json_below(node, where, 1, nodes);
 }
 
 }  // namespace plimsoll
