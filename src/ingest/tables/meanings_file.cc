@@ -28,6 +28,7 @@ void add_meanings_file(const fs::path& path, TablesOptions& options) {
   if (!fs::is_regular_file(path, unreadable)) throw InputError(path.string() + ": no such file of meanings");
   try {
     const YAML::Node root = YAML::Load(read_text(path));
+    options.files.push_back(path);
     if (root.IsNull()) return;
     if (!root.IsMap()) refuse(path, root, "is no map");
     for (const auto& table : root) {

@@ -56,6 +56,7 @@ void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
         folder.string() +
         ": has no manifest.yaml, so it is not a data set of RelBench; name its tables with --table");
   const YAML::Node manifest = load_yaml_map(path);
+  options.files.push_back(path);
   const YAML::Node tables = manifest["tables"];
   if (!tables || !tables.IsMap()) throw InputError(path.string() + ": has no tables; expected a map of them");
   for (const auto& table : tables) {
