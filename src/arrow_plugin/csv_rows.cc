@@ -57,6 +57,31 @@ arrow::Status CsvRows::Fill() {
   return arrow::Status::OK();
 }
 
+// Checks that no quote is open at the end of the file, which the buffer holds from the start of a row: Arrow
+// takes such a quote to be closed there.
+arrow::Status CsvRows::RequireClosedQuotes() const {
+  enum class At : uint8_t { row_start, field_start, field, quotes, end_of_quotes };
+  const std::string_view text(reinterpret_cast<const char*>(buffer_->data()), static_cast<size_t>(end_));
+  int64_t row = next_row_;
+  At at = At::row_start;
+  for (auto byte = static_cast<size_t>(begin_); byte < text.size(); ++byte) {
+    const char c = text[byte];
+    if (at == At::quotes) {
+      if (c == '"') at = At::end_of_quotes;
+    } else if (c == '\n' || c == '\r') {
+      if (c == '\r' && text.substr(byte + 1, 1) == "\n") ++byte;
+      if (at != At::row_start || !options_.ignore_empty_lines) ++row;
+      at = At::row_start;
+    } else if (c == '"' && at != At::field) {
+      at = At::quotes;  // They begin, or hold a doubled quote.
+    } else {
+      at = c == options_.delimiter ? At::field_start : At::field;
+    }
+  }
+  if (at != At::quotes) return arrow::Status::OK();
+  return arrow::Status::Invalid("row ", row, " has a quote that is not closed");
+}
+
 // Parses rows that are in the buffer and returns their number.
 arrow::Result<int64_t> CsvRows::Parse(int64_t max_rows, int32_t columns) {
   // The parser holds the text, and 4 bytes for each field that the rows may have; both may grow to twice the
@@ -65,8 +90,9 @@ arrow::Result<int64_t> CsvRows::Parse(int64_t max_rows, int32_t columns) {
   ARROW_RETURN_NOT_OK(require_memory(pool_, 8 * (end_ - begin_) + 8 * fields + kBlock));
   parser_ = std::make_unique<arrow::csv::BlockParser>(pool_, options_, columns, next_row_,
                                                       static_cast<int32_t>(max_rows));
-  const std::string_view text(reinterpret_cast<const char*>(buffer_->data() + begin_),
-                              static_cast<size_t>(end_ - begin_));
+  std::string_view text(reinterpret_cast<const char*>(buffer_->data() + begin_),
+                        static_cast<size_t>(end_ - begin_));
+  if (!is_at_end_ && text.ends_with('\r')) text.remove_suffix(1);  // The rest of the line end may follow.
   uint32_t used = 0;
   ARROW_RETURN_NOT_OK(is_at_end_ ? parser_->ParseFinal(text, &used) : parser_->Parse(text, &used));
   begin_ += used;
@@ -84,16 +110,20 @@ arrow::Status CsvRows::ReadHeader() {
   if (is_at_end_ && text.find_first_not_of("\r\n", static_cast<size_t>(begin_)) == std::string_view::npos)
     return arrow::Status::Invalid("has no line, expected one with the names of columns");
   for (;;) {
+    if (is_at_end_) ARROW_RETURN_NOT_OK(RequireClosedQuotes());
     ARROW_ASSIGN_OR_RAISE(const int64_t rows, Parse(1, -1));
     if (rows > 0) break;
     ARROW_RETURN_NOT_OK(Fill());
   }
   arrow::util::InitializeUTF8();
-  return parser_->VisitLastRow([&](const uint8_t* data, uint32_t size, bool /*quoted*/, bool /*missing*/) {
-    names_.emplace_back(reinterpret_cast<const char*>(data), size);
-    if (arrow::util::ValidateUTF8(data, size)) return arrow::Status::OK();
-    return arrow::Status::Invalid("the name of column ", names_.size() - 1, " is not UTF-8; rename it");
-  });
+  ARROW_RETURN_NOT_OK(
+      parser_->VisitLastRow([&](const uint8_t* data, uint32_t size, bool /*quoted*/, bool /*missing*/) {
+        names_.emplace_back(reinterpret_cast<const char*>(data), size);
+        if (arrow::util::ValidateUTF8(data, size)) return arrow::Status::OK();
+        return arrow::Status::Invalid("the name of column ", names_.size() - 1, " is not UTF-8; rename it");
+      }));
+  options_.ignore_empty_lines = names_.size() != 1;  // The only value of such a row may be missing.
+  return arrow::Status::OK();
 }
 
 arrow::Result<bool> CsvRows::Next() {
@@ -104,5 +134,6 @@ arrow::Result<bool> CsvRows::Next() {
     }
     if (is_at_end_) return false;
     ARROW_RETURN_NOT_OK(Fill());
+    if (is_at_end_) ARROW_RETURN_NOT_OK(RequireClosedQuotes());
   }
 }

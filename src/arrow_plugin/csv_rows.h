@@ -20,7 +20,6 @@ class CsvRows {
   static arrow::Result<std::unique_ptr<CsvRows>> Open(const std::string& path, arrow::MemoryPool* pool,
                                                       int64_t rows);
 
-  const std::string& path() const { return path_; }
   const std::vector<std::string>& names() const { return names_; }
   /// Moves to the next block; false at the end.
   arrow::Result<bool> Next();
@@ -33,6 +32,7 @@ class CsvRows {
 
   arrow::Status OpenStream();
   arrow::Status Fill();
+  arrow::Status RequireClosedQuotes() const;
   arrow::Status ReadHeader();
   arrow::Result<int64_t> Parse(int64_t max_rows, int32_t columns);
 

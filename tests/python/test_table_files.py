@@ -3,6 +3,8 @@
 import base64
 import csv
 import gzip
+import os
+import shutil
 import subprocess
 from functools import partial
 
@@ -111,7 +113,9 @@ def test_rows_longer_than_a_block(ingest, tmp_path):
 def test_csv_that_is_no_table_is_refused(ingest, tmp_path):
     for text, words in (("", "has no line"), ("a,b\n1,2\n3\n", "Row #3: Expected 2 columns, got 1"), ("a,a\n1,2\n", "two columns"),
                         ('a,b\n"1,2\n', "t.csv"), ("a,b\n1,\udcff\n", "UTF8"), ("a,\udcff\n1,2\n", "the name of column 1 is not UTF-8"),
-                        ("a,b\n\udcff\n", "got 1: ?")):
+                        ("a,b\n\udcff\n", "got 1: ?"), ('id,v\n1,"x\n2,2\n', "row 2 has a quote that is not closed"),
+                        ('id,v\n\n0,""\r\n1,"x""\n', "row 3 has a quote"), ('id,"v\n1,2\n', "row 1 has a quote"),
+                        ("id,v\n" + "1,2\n" * 50_000 + '3,"', "row 50002 has a quote")):
         (tmp_path / "t.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
         assert words in ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv", code=3)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n" * 1000)[:-30])
@@ -227,3 +231,22 @@ def test_csv_that_does_not_fit_is_refused(ingest, tmp_path):
         for budget in ("12MiB", "14MiB", "20MiB"):
             error = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/{name}.csv", "--budget", budget, code=4)
             assert "out of budget" in error, error
+
+
+def test_quotes_that_are_closed_are_no_error(ingest, tmp_path):
+    write(tmp_path / "t.csv", 'id,v\n1,""""\n2,a"b\n3,"x""y"\n4,"a\nb"\n5,""""""')
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv:key=id")
+    require_column(columns, columns_of(manifest, "t")["v"], ['"', 'a"b', 'x"y', "a\nb", '""'])
+
+
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_a_blank_line_in_one_column_is_a_missing_value(ingest, tmp_path, line):
+    write(tmp_path / "t.csv", "n\n1\n\n3\n", line)
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv")
+    require_column(columns, columns_of(manifest, "t")["n"], [1, None, 3])
+    write(tmp_path / "t.csv", "n\n" + "1\n22\n" * 60_000, line)  # Line ends are cut at some ends of blocks.
+    _, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv")
+    assert types_of(manifest)["t"]["nodes"] == 120_000
+    write(tmp_path / "t.csv", "n,m\n1,2\n\n3,4\n", line)
+    _, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv")
+    assert types_of(manifest)["t"]["nodes"] == 2
