@@ -250,3 +250,10 @@ def test_a_blank_line_in_one_column_is_a_missing_value(ingest, tmp_path, line):
     write(tmp_path / "t.csv", "n,m\n1,2\n\n3,4\n", line)
     _, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv")
     assert types_of(manifest)["t"]["nodes"] == 2
+
+
+def test_csv_in_partitions_is_refused(ingest, tmp_path):
+    (tmp_path / "t" / "year=2024").mkdir(parents=True)
+    write(tmp_path / "t" / "year=2024" / "a.csv", "n\n1\n")
+    error = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t", code=3)
+    assert "a.csv" in error and "CSV has no partitions; make the files Parquet" in error

@@ -100,6 +100,11 @@ ArrowArrayStream stream_files(TableFiles table) {
     if (csv != std::ssize(table.files))
       throw InputError(fmt::format("{}: some of its files are CSV and some are not; name files of one form",
                                    table.root.string()));
+    if (!PartitionColumns(table).empty())
+      throw InputError(
+          fmt::format("{}: is in a folder NAME=VALUE, and CSV has no partitions; make the files Parquet, or "
+                      "write the value in a column of the file",
+                      table.files[0].string()));
     open_csv_files(table.files, kBatchRows, stream);
     return stream;
   }

@@ -17,6 +17,7 @@ class PartitionColumns {
   /// Errors: InputError for files that lie in folders of different names.
   explicit PartitionColumns(const TableFiles& table);
 
+  bool empty() const { return columns_.empty(); }
   /// Appends the columns to the schema of a table, and to a batch of rows of one of the files. This must
   /// outlive both.
   void append_to(ArrowSchema& schema) const;
