@@ -47,6 +47,13 @@ std::string remarks_on(const TablesResult& result) {
   if (result.dangling_seeds > 0)
     text +=
         fmt::format("left out: {} of a row that does not exist\n", counted(result.dangling_seeds, "seed"));
+  const auto left_out = [&](int64_t count, const char* what, const char* why) {
+    if (count > 0) text += fmt::format("left out: {} {}\n", counted(count, what), why);
+  };
+  left_out(result.rows_without_ends, "row", "of event tables without a key of both ends");
+  left_out(result.seeds_without_time, "seed", "without a time");
+  left_out(result.dangling_targets, "target", "of a row that does not exist");
+  left_out(result.seeds_without_target, "seed", "without a target that exists");
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }
@@ -84,7 +91,11 @@ void run_tables(IngestTablesVerbOptions& options) {
                          {"tasks", result.tasks},
                          {"seeds", result.seeds},
                          {"dangling_seeds", result.dangling_seeds},
+                         {"seeds_without_time", result.seeds_without_time},
+                         {"seeds_without_target", result.seeds_without_target},
+                         {"dangling_targets", result.dangling_targets},
                          {"rows_without_time", result.rows_without_time},
+                         {"rows_without_ends", result.rows_without_ends},
                          {"left_out", result.left_out}},
               .text = fmt::format("{} of {}, {} of {}", counted(result.nodes, "node"),
                                   counted(result.node_types, "type"), counted(result.edges, "edge"),

@@ -1,5 +1,6 @@
 """Event tables as edge types (`--as-edge`), against NumPy."""
 
+import json
 import subprocess
 from functools import partial
 
@@ -128,3 +129,14 @@ def test_inspect_python_and_pyg_show_edges(bin_dir, ingest, tmp_path):
     store = plimsoll.open(tmp_path / "graph").to_pyg()["users", "ratings", "films"]
     assert store.edge_attr.shape == (edges.num_edges, 2) and store["mood"].tolist() == edges["mood"].tolist()
     assert store.time.tolist() == edges.time.tolist() and store["tags_ptr"].tolist() == edges.ptr("tags").tolist()
+
+
+def test_rows_without_a_key_are_counted(bin_dir, tmp_path):
+    pq.write_table(pa.table({"id": [3, 1, 2]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"from": [1, None, 3, None], "to": [2, 3, 9, None]}), tmp_path / "b.parquet")
+    command = [bin_dir / "plimsoll", "ingest", "tables", "--table", f"a={tmp_path}/a.parquet:key=id", "--table",
+               f"b={tmp_path}/b.parquet:from->a,to->a", "--as-edge", "b", "--out", tmp_path / "graph", "--force"]
+    counts = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert (counts["edges"], counts["rows_without_ends"], counts["dangling"]) == (1, 2, 1)
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "left out: 2 rows of event tables without a key of both ends\n" in text

@@ -146,6 +146,36 @@ def test_wrong_tasks_are_refused(ingest, tmp_path):
         assert found in ingest(tmp_path / "graph", folder, code=3)
 
 
+def small_set(path):
+    at = pa.array([0, None, 5, 5], pa.timestamp("s"))
+    return folder_of(path, {"users": pa.table({"id": [4, 9]}), "films": pa.table({"id": [0, 1]})}, {
+        "watching": (PAIRS, {"train": pa.table({"user": [4, 4, 9, 5], "film": [[1, 7], [0], [8], [1]], "at": at})})})
+
+
+@pytest.mark.parametrize("file, old, new", [("manifest.yaml", "2024-01-01", "2024-02-01"), ("meanings.yaml", "number", "number "),
+                                            ("tasks/watching/manifest.yaml", "kind: forecast", "kind: completion")])
+def test_a_changed_manifest_is_another_source(bin_dir, tmp_path, file, old, new):
+    folder = small_set(tmp_path / "set")
+    (folder / "meanings.yaml").write_text("# number\n")
+    command = [str(bin_dir / "plimsoll"), "ingest", "tables", str(folder), "--out", str(tmp_path / "graph"), "--json"]
+    made = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    again = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert not made["already_there"] and again["already_there"] and made["seeds"] == again["seeds"] == 1
+    (folder / file).write_text((folder / file).read_text().replace(old, new))
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "--force" in done.stderr, done.stdout
+
+
+def test_rows_of_labels_that_are_left_out_are_counted(bin_dir, tmp_path):
+    command = [str(bin_dir / "plimsoll"), "ingest", "tables", str(small_set(tmp_path / "set")), "--out", str(tmp_path / "graph"), "--force"]
+    counts = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    found = {name: counts[name] for name in ("seeds", "dangling_seeds", "seeds_without_time", "seeds_without_target", "dangling_targets")}
+    assert found == {"seeds": 1, "dangling_seeds": 1, "seeds_without_time": 1, "seeds_without_target": 1, "dangling_targets": 2}
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for line in ("1 seed without a time", "2 targets of a row that does not exist", "1 seed without a target that exists"):
+        assert f"left out: {line}\n" in text
+
+
 def test_tasks_that_are_no_folder_are_an_error(ingest, tmp_path):
     folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]})}, {})
     ingest(tmp_path / "graph", folder)

@@ -161,6 +161,7 @@ void TablesBuild::read_edge_table(size_t table) {
   result_.dangling += edges.dangling();
   const Json& entry = entries_[table][0];
   result_.rows_without_time += entry.value("rows_without_time", int64_t{0});
+  result_.rows_without_ends += entry["missing"].get<int64_t>();
   note_left_out(spec.name, entry["left_out"]);
 }
 
@@ -199,6 +200,9 @@ Json TablesBuild::write_task(const TaskSpec& task) {
     const Json& seeds = entry["splits"].back();
     result_.seeds += seeds["seeds"].get<int64_t>();
     result_.dangling_seeds += seeds["dangling"].get<int64_t>();
+    result_.seeds_without_time += seeds.value("rows_without_time", int64_t{0});
+    result_.seeds_without_target += seeds.value("rows_without_target", int64_t{0});
+    result_.dangling_targets += seeds.value("dangling_targets", int64_t{0});
   }
   ++result_.tasks;
   return entry;
@@ -257,12 +261,16 @@ TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& p
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);
+    int64_t seeds = 0;
+    for (const TaskView& task : view.tasks())
+      for (const SeedsView& split : task.splits) seeds += std::ssize(split.nodes);
     return {.already_there = true,
             .node_types = static_cast<int64_t>(view.node_types().size()),
             .edge_types = static_cast<int64_t>(view.edge_types().size()),
             .nodes = view.set().manifest().value("nodes", int64_t{0}),
             .edges = view.set().manifest().value("edges", int64_t{0}),
-            .tasks = static_cast<int64_t>(view.tasks().size())};
+            .tasks = static_cast<int64_t>(view.tasks().size()),
+            .seeds = seeds};
   }
   return TablesBuild(options, progress, files).run(provenance);
 }

@@ -33,8 +33,12 @@ struct TablesResult {
   int64_t rows = 0;      ///< Number of rows read.
   int64_t dangling = 0;  ///< Number of foreign keys without a target row.
   int64_t tasks = 0, seeds = 0;
-  int64_t dangling_seeds = 0;              ///< Number of seeds left out because no row has their key.
-  int64_t rows_without_time = 0;           ///< Number of rows left out because their time is missing.
+  int64_t dangling_seeds = 0;        ///< Number of seeds left out because no row has their key.
+  int64_t seeds_without_time = 0;    ///< Number of seeds left out because their time is missing.
+  int64_t seeds_without_target = 0;  ///< Number of seeds left out because no target of theirs is a row.
+  int64_t dangling_targets = 0;      ///< Number of targets dropped because no row has their key.
+  int64_t rows_without_time = 0;     ///< Number of rows left out because their time is missing.
+  int64_t rows_without_ends = 0;     ///< Number of rows of event tables that lack a key, and so make no edge.
   std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
 };
 
