@@ -13,9 +13,12 @@ std::string_view trimmed(std::string_view text) {
 }
 
 template <typename Type>
-bool parses(std::string_view text) {
-  typename arrow::internal::StringConverter<Type>::value_type value;
+bool parses(std::string_view text, typename Type::c_type& value) {
   return arrow::internal::ParseValue<Type>(text.data(), text.size(), &value);
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
 }
 
 bool is_word(std::string_view text) {
@@ -30,14 +33,20 @@ void CsvType::See(std::string_view value) {
   if (value.empty()) return;
   any_ = true;
   const std::string_view number = trimmed(value);
-  const bool is_digits =
-      !number.empty() && std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
-  const bool is_padded = is_digits && number.size() > 1 && number.front() == '0';
-  whole_ = whole_ && !is_padded && parses<arrow::Int64Type>(number);
-  real_ = real_ && !is_padded &&
-          (is_digits ? parses<arrow::Int64Type>(number) : parses<arrow::DoubleType>(number));
+  const bool has_sign = number.starts_with('-') || number.starts_with('+');
+  const std::string_view digits = number.substr(has_sign ? 1 : 0);
+  const bool is_digits = !digits.empty() && std::ranges::all_of(digits, is_digit);
+  const bool is_padded = digits.size() > 1 && digits[0] == '0' && is_digit(digits[1]);
+  int64_t whole = 0;
+  double real = 0;
+  const bool is_whole = is_digits && !is_padded && parses<arrow::Int64Type>(number, whole);
+  constexpr int64_t kMaxExact = int64_t{1} << 53;  // All whole numbers up to this are doubles.
+  const bool is_exact = whole >= -kMaxExact && whole <= kMaxExact;
+  whole_ = whole_ && is_whole;
+  real_ = real_ && !is_padded && (is_digits ? is_whole && is_exact : parses<arrow::DoubleType>(number, real));
+  int32_t day = 0;
   boolean_ = boolean_ && is_word(value);
-  date_ = date_ && parses<arrow::Date32Type>(value);
+  date_ = date_ && parses<arrow::Date32Type>(value, day);
   SeeTime(value);
 }
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
-/// Finds the type of a column of CSV from all its values. Numbers with leading zeros, and whole numbers
-/// beyond 64 bits, are texts, as a number would lose digits.
+/// Finds the type of a column of CSV from all its values. Numbers with leading zeros, whole numbers beyond
+/// 64 bits, and whole numbers beyond 2^53 among reals, are texts, as a number would lose digits.
 class CsvType {
  public:
   /// Takes a value; an empty one is missing.

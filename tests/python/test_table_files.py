@@ -252,6 +252,21 @@ def test_a_blank_line_in_one_column_is_a_missing_value(ingest, tmp_path, line):
     assert types_of(manifest)["t"]["nodes"] == 2
 
 
+@pytest.mark.parametrize("values", [["-99999999999999999999", "1"], ["-007", "5"], ["0x10", "1"], ["-0x10", "1"], ["007.5", "1"],
+                                    ["9007199254740993", "0.5"], ["-9007199254740993", "0.5"]])
+def test_numbers_that_would_lose_digits_are_texts(ingest, tmp_path, values):
+    write(tmp_path / "t.csv", "id,n\n" + "".join(f"{row},{value}\n" for row, value in enumerate(values)))
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv:key=id")
+    require_column(columns, columns_of(manifest, "t")["n"], values)
+
+
+def test_numbers_that_lose_no_digits_are_numbers(ingest, tmp_path):
+    write(tmp_path / "t.csv", "id,n,m,z\n0,9007199254740992,-9007199254740993,-0.5\n1,0.5,0,0\n")
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv:key=id")
+    for name, values in (("n", [2.0**53, 0.5]), ("m", [-(2**53) - 1, 0]), ("z", [-0.5, 0])):
+        require_column(columns, columns_of(manifest, "t")[name], values)
+
+
 def test_csv_in_partitions_is_refused(ingest, tmp_path):
     (tmp_path / "t" / "year=2024").mkdir(parents=True)
     write(tmp_path / "t" / "year=2024" / "a.csv", "n\n1\n")
