@@ -272,3 +272,16 @@ def test_csv_in_partitions_is_refused(ingest, tmp_path):
     write(tmp_path / "t" / "year=2024" / "a.csv", "n\n1\n")
     error = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t", code=3)
     assert "a.csv" in error and "CSV has no partitions; make the files Parquet" in error
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(bin_dir, tmp_path):
+    (tmp_path / "t" / "year=2024").mkdir(parents=True)
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t" / "a.parquet")
+    (tmp_path / "t" / "year=2024").chmod(0)
+    as_nobody = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []  # Root may read all folders.
+    if as_nobody and shutil.which("setpriv") is None:
+        pytest.skip("root may read all folders, and there is no setpriv")
+    command = [*as_nobody, bin_dir / "plimsoll", "ingest", "tables", "--table", f"t={tmp_path}/t", "--out", tmp_path / "graph"]
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    (tmp_path / "t" / "year=2024").chmod(0o755)
+    assert done.returncode == 3 and "year=2024: Permission denied" in done.stderr, done.stderr

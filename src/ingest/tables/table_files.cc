@@ -17,10 +17,13 @@ bool is_table_file(const fs::path& path) {
   return ending == ".parquet" || ending == ".arrow" || ending == ".feather" || is_csv(path);
 }
 
-// Adds the files of a folder and of its partitions. A folder that cannot be read has none.
+// Adds the files of a folder and of its partitions.
 void add_files(const fs::path& folder, std::vector<fs::path>& files) {
   std::error_code unreadable;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, unreadable)) {
+  const fs::directory_iterator entries(folder, unreadable);
+  if (unreadable)
+    throw InputError(folder.string() + ": " + unreadable.message() + "; make it a folder that can be read");
+  for (const fs::directory_entry& entry : entries) {
     const bool is_partition = entry.path().filename().string().find('=') != std::string::npos;
     if (entry.is_regular_file(unreadable) && is_table_file(entry.path())) files.push_back(entry.path());
     if (entry.is_directory(unreadable) && is_partition) add_files(entry.path(), files);
