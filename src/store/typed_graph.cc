@@ -14,27 +14,6 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// Checks that the files of a column of a node or edge type are there, with that many rows.
-void require_column(const DataSetView& set, const ManifestPlace& column, int64_t rows) {
-  text_of(set, column, "name");
-  text_of(set, column, "meaning");
-  if (column.object.contains("unit")) text_of(set, column, "unit");
-  const std::string values = text_of(set, column, "column");
-  if (column.object.contains("ptr")) {
-    require_rows(set, text_of(set, column, "ptr"), rows + 1);
-    const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
-    if (ptr.front() != 0)
-      throw damaged_types(set, fmt::format("{} names '{}', whose first list is cut", column.path, values));
-    require_rows(set, values, ptr.back());
-  } else {
-    require_rows(set, values, rows);
-  }
-  if (column.object.contains("valid")) require_rows(set, text_of(set, column, "valid"), rows);
-  if (!column.object.contains("vocabulary")) return;
-  static_cast<void>(set.column<uint8_t>(text_of(set, column, "vocabulary")));
-  static_cast<void>(set.column<int64_t>(text_of(set, column, "vocabulary_ptr")));
-}
-
 // Checks the columns of a type, and the reasons of those that were left out.
 void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t rows) {
   for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, rows);

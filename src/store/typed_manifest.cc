@@ -49,4 +49,24 @@ void require_rows(const DataSetView& set, const std::string& column, int64_t row
     throw damaged_types(set, fmt::format("column '{}' has {} rows, expected {}", column, shape.rows(), rows));
 }
 
+void require_column(const DataSetView& set, const ManifestPlace& column, int64_t rows) {
+  text_of(set, column, "name");
+  text_of(set, column, "meaning");
+  if (column.object.contains("unit")) text_of(set, column, "unit");
+  const std::string values = text_of(set, column, "column");
+  if (column.object.contains("ptr")) {
+    require_rows(set, text_of(set, column, "ptr"), rows + 1);
+    const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
+    if (ptr.front() != 0)
+      throw damaged_types(set, fmt::format("{} names '{}', whose first list is cut", column.path, values));
+    require_rows(set, values, ptr.back());
+  } else {
+    require_rows(set, values, rows);
+  }
+  if (column.object.contains("valid")) require_rows(set, text_of(set, column, "valid"), rows);
+  if (!column.object.contains("vocabulary")) return;
+  static_cast<void>(set.column<uint8_t>(text_of(set, column, "vocabulary")));
+  static_cast<void>(set.column<int64_t>(text_of(set, column, "vocabulary_ptr")));
+}
+
 }  // namespace plimsoll

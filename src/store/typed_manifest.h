@@ -29,5 +29,7 @@ int64_t count_of(const DataSetView& set, const ManifestPlace& place, const char*
 std::optional<ManifestPlace> object_of(const DataSetView& set, const ManifestPlace& parent, const char* key);
 /// Checks that the data set has a column of that many rows.
 void require_rows(const DataSetView& set, const std::string& column, int64_t rows);
+/// Checks that the files of a column of a type, or of the targets of a task, are there with that many rows.
+void require_column(const DataSetView& set, const ManifestPlace& column, int64_t rows);
 
 }  // namespace plimsoll

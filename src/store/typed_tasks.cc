@@ -9,13 +9,7 @@ namespace {
 // Checks that the columns of the targets of a split are there, with a row for each seed.
 void require_targets(const DataSetView& set, const ManifestPlace& split, int64_t seeds) {
   const auto target = object_of(set, split, "target");
-  if (!target) return;
-  text_of(set, *target, "meaning");
-  const std::string values = text_of(set, *target, "column");
-  if (!target->object.contains("ptr")) return require_rows(set, values, seeds);
-  const std::string ptr = text_of(set, *target, "ptr");
-  require_rows(set, ptr, seeds + 1);
-  require_rows(set, values, set.column<int64_t>(ptr).back());
+  if (target) require_column(set, *target, seeds);
 }
 
 SeedsView read_split(const DataSetView& set, const ManifestPlace& split) {
@@ -47,7 +41,10 @@ std::vector<TaskView> read_tasks(const DataSetView& set) {
     for (const ManifestPlace& split : objects_of(set, task, "splits")) {
       view.splits.push_back(read_split(set, split));
       const auto target = object_of(set, split, "target");
-      if (target && text_of(set, *target, "meaning") == "nodes") text_of(set, task, "destination");
+      if (!target || text_of(set, *target, "meaning") != "nodes") continue;
+      text_of(set, task, "destination");
+      text_of(set, *target, "ptr");
+      static_cast<void>(set.column<uint32_t>(text_of(set, *target, "column")));
     }
     tasks.push_back(std::move(view));
   }

@@ -77,24 +77,35 @@ void verify_categories(const TypedGraphView& graph, const std::string& name, con
   check(codes.values<int32_t>());
 }
 
-// Checks the columns of a node or edge type, whose name is for messages.
+// Checks the lists and codes of a column of a type, or of the targets of a task. `owner` is for messages.
+void verify_column(const TypedGraphView& graph, const std::string& owner, const Json& column,
+                   TypeFindings& findings) {
+  const std::string name = fmt::format("{}, column '{}'", owner, column["name"].get<std::string>());
+  if (column.contains("ptr") && !std::ranges::is_sorted(graph.set().column<int64_t>(column["ptr"])))
+    findings.push_back(name + ": a list ends before it begins");
+  if (column.contains("vocabulary")) verify_categories(graph, name, column, findings);
+}
+
+void verify_missing(const TypedGraphView& graph, const std::string& owner, const Json& column,
+                    TypeFindings& findings) {
+  int64_t missing = 0;
+  if (column.contains("valid"))
+    missing = std::ranges::count(graph.set().column<uint8_t>(column["valid"]), uint8_t{0});
+  if (column.value("missing", Json()) != missing)
+    findings.push_back(fmt::format("{}, column '{}': {} values are missing, the manifest says {}", owner,
+                                   column["name"].get<std::string>(), missing,
+                                   column.value("missing", Json()).dump()));
+}
+
 void verify_columns(const TypedGraphView& graph, const std::string& type, const Json& columns,
                     TypeFindings& findings) {
   for (const Json& column : columns) {
-    const std::string name = fmt::format("{}, column '{}'", type, column["name"].get<std::string>());
-    if (column.contains("ptr") && !std::ranges::is_sorted(graph.set().column<int64_t>(column["ptr"])))
-      findings.push_back(name + ": a list ends before it begins");
-    if (column.contains("vocabulary")) verify_categories(graph, name, column, findings);
-    int64_t missing = 0;
-    if (column.contains("valid"))
-      missing = std::ranges::count(graph.set().column<uint8_t>(column["valid"]), uint8_t{0});
-    if (column.value("missing", Json()) != missing)
-      findings.push_back(fmt::format("{}: {} values are missing, the manifest says {}", name, missing,
-                                     column.value("missing", Json()).dump()));
+    verify_column(graph, type, column, findings);
+    verify_missing(graph, type, column, findings);
   }
 }
 
-// Checks that the seeds of tasks, and the nodes that are their targets, are nodes.
+// Checks that the seeds of tasks, and the nodes that are their targets, are nodes, and the other targets.
 void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
   const Json tasks = graph.set().manifest().value("tasks", Json::array());
   const auto check = [&](const std::string& column, const std::string& type) {
@@ -109,8 +120,14 @@ void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
     for (const Json& split : task["splits"]) {
       check(split["nodes"], task["entity"]);
       const Json target = split.value("target", Json());
-      if (target.is_object() && target["meaning"] == "nodes")
+      if (!target.is_object()) continue;
+      const std::string owner = fmt::format("task '{}', split '{}'", task["name"].get<std::string>(),
+                                            split["name"].get<std::string>());
+      verify_column(graph, owner, target, findings);
+      if (target["meaning"] == "nodes")
         check(target["column"], task.value("destination", ""));
+      else
+        verify_missing(graph, owner, target, findings);
     }
 }
 

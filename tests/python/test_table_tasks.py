@@ -181,3 +181,21 @@ def test_tasks_that_are_no_folder_are_an_error(ingest, tmp_path):
     ingest(tmp_path / "graph", folder)
     (folder / "tasks").write_text("")
     assert "tasks: Not a directory" in ingest(tmp_path / "no", folder, code=3)
+
+
+@pytest.mark.parametrize("role, values, found", [("target_ptr", np.array([0, 3, 2], np.int64), "a list ends before it begins"),
+                                                 ("target_ptr", np.array([1, 1, 2], np.int64), "whose first list is cut"),
+                                                 ("targets", np.array([0, 1], np.int32), "targets")])
+def test_verify_finds_damaged_lists_of_targets(bin_dir, ingest, tmp_path, role, values, found):
+    folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]}), "films": pa.table({"id": [0, 1]})}, {
+        "watching": (PAIRS, {"train": pa.table({"user": [4, 9], "film": [[1], [0]], "at": pa.array([0, 5], pa.timestamp("s"))})})})
+    ingest(tmp_path / "graph", folder)
+    require_damage(bin_dir, tmp_path / "graph", f"tasks.watching.train.{role}", values, found)
+
+
+def test_verify_finds_targets_that_are_no_codes(bin_dir, ingest, tmp_path):
+    folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]})}, {"spending": (NODES.replace("time_col: at\n", ""), {
+        "train": pa.table({"user": [9, 4], "spent": ["b", "a"]})})})
+    ingest(tmp_path / "graph", folder)
+    column = "tasks.spending.train.values.spent"
+    require_damage(bin_dir, tmp_path / "graph", column, np.array([2, 0], np.int8), "row 0 has the code 2, expected -1 to 1")
