@@ -183,6 +183,21 @@ def test_tasks_that_are_no_folder_are_an_error(ingest, tmp_path):
     assert "tasks: Not a directory" in ingest(tmp_path / "no", folder, code=3)
 
 
+def test_seeds_have_texts_and_missing_targets(ingest, tmp_path):
+    at = pa.array([0, 1, 2], pa.timestamp("s"))
+    folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]})}, {"spending": (NODES, {
+        "train": pa.table({"at": at, "user": [9, 4, 4], "spent": ["b", None, "a"]}), "val": pa.table({"at": at, "user": [9, 4, 4], "spent": [1, 2, 3]}),
+        "test": pa.table({"at": at, "user": [9, 4, 4]})})})
+    ingest(tmp_path / "graph", folder)
+    plimsoll = pytest.importorskip("plimsoll")
+    task = plimsoll.open(tmp_path / "graph").tasks["spending"]
+    assert (task["train"].valid.tolist(), task["train"].vocabulary) == ([True, False, True], ["a", "b"])
+    assert task["val"].valid.tolist() == [True] * 3 and task["test"].valid is None
+    for split, found in (("val", "is a number"), ("test", "is hidden")):
+        with pytest.raises(plimsoll.UsageError, match=f"the {split} split {found}, expected a category"):
+            task[split].vocabulary
+
+
 @pytest.mark.parametrize("role, values, found", [("target_ptr", np.array([0, 3, 2], np.int64), "a list ends before it begins"),
                                                  ("target_ptr", np.array([1, 1, 2], np.int64), "whose first list is cut"),
                                                  ("targets", np.array([0, 1], np.int32), "targets")])

@@ -44,6 +44,25 @@ class Seeds:
         """i64 [S+1]: seed s has the targets ptr[s] .. ptr[s+1]-1; None if each has one."""
         return None if self._target is None or "ptr" not in self._target else self._graph._column(self._target["ptr"])
 
+    @property
+    def valid(self) -> NDArray[np.bool_] | None:
+        """[S]: whether each seed has a target; None if targets are hidden."""
+        if self._target is None:
+            return None
+        if "valid" not in self._target:
+            return np.ones(len(self), bool)
+        return self._graph._column(self._target["valid"]).view(bool)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The text of each code of targets that are texts; each split has its own. Errors: `UsageError` for other targets."""
+        if self._target is None or "vocabulary" not in self._target:
+            meaning = "hidden" if self._target is None else f"a {self._target['meaning']}"
+            raise UsageError(f"the target of the {self._entry['name']} split is {meaning}, expected a category")
+        text = self._graph._column(self._target["vocabulary"]).tobytes()
+        ptr = self._graph._column(self._target["vocabulary_ptr"]).tolist()
+        return [text[begin:end].decode() for begin, end in zip(ptr, ptr[1:])]
+
     def __repr__(self) -> str:
         return f"Seeds({len(self)} seeds)"
 
