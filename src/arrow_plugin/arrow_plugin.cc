@@ -194,12 +194,17 @@ int say(const std::string& text, int code, char* error, int64_t error_bytes) {
   return code;
 }
 
+// Returns the one pool of the process.
+LedgerPool* pool_of(const PlimsollArrowPool& ledger) {
+  static LedgerPool* const pool = new LedgerPool(ledger);
+  return pool;
+}
+
 // Calls `open` with the pool of the program, and returns an errno and the text of its error.
 template <typename Open>
 int run_open(const PlimsollArrowPool* pool, char* error, int64_t error_bytes, const Open& open) {
   try {
-    static LedgerPool* const ledger = new LedgerPool(*pool);
-    const arrow::Status status = open(ledger);
+    const arrow::Status status = open(pool_of(*pool));
     if (status.ok()) return 0;
     return say(status.message(), status.IsOutOfMemory() ? ENOMEM : EINVAL, error, error_bytes);
   } catch (const std::exception& failure) {
