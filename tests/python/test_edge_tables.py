@@ -140,3 +140,15 @@ def test_rows_without_a_key_are_counted(bin_dir, tmp_path):
     assert (counts["edges"], counts["rows_without_ends"], counts["dangling"]) == (1, 2, 1)
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "left out: 2 rows of event tables without a key of both ends\n" in text
+
+
+def test_columns_of_edges_are_counted_over_edges(ingest, tmp_path):
+    pq.write_table(pa.table({"id": [3, 1, 2]}), tmp_path / "a.parquet")
+    far, day = -(10**6), 86400
+    pq.write_table(pa.table({"from": [1, None, 3, 1, 9], "to": [2, 3, 2, 2, 1], "n": [5, far, 7, None, far], "x": [0.5, 1e9, -1.5, 0.5, 1e9],
+                             "yes": [True, False, True, True, False], "v": pa.array([[1, 2], [far, far], [3, 4], [1, 2], [far, far]], pa.list_(pa.float32(), 2)),
+                             "at": pa.array([day, 0, 2 * day, day, 0], pa.timestamp("s")), "none": [None, 1, None, None, 2]}), tmp_path / "b.parquet")
+    _, manifest = ingest(tmp_path / "graph", "--table", f"a={tmp_path}/a.parquet:key=id",
+                         "--table", f"b={tmp_path}/b.parquet:from->a,to->a", "--as-edge", "b")
+    found = {column["name"]: tuple(column.get(key) for key in ("distinct", "min", "max")) for column in manifest["edge_types"][0]["columns"]}
+    assert found == {"n": (2, 5, 7), "x": (2, -1.5, 0.5), "yes": (1, 1, 1), "v": (None, 1, 4), "at": (2, 1000 * day, 2000 * day), "none": (0, None, None)}

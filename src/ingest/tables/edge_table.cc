@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "ingest/tables/appender.h"
+#include "ingest/tables/column_summary.h"
 #include "store/typed_graph.h"
 
 namespace plimsoll {
@@ -226,7 +227,7 @@ void EdgeTable::reorder(const std::string& column, const ExternalSort& edges) {
   set_.finish(column);
 }
 
-// Does the same to all files of the columns, and counts missing values again, as some rows make no edge.
+// Does the same to all files of the columns, and counts their values again, as some rows make no edge.
 void EdgeTable::reorder_columns(Json& columns, const ExternalSort& edges) {
   for (Json& column : columns) {
     const std::string values = column["column"];
@@ -234,11 +235,13 @@ void EdgeTable::reorder_columns(Json& columns, const ExternalSort& edges) {
       reorder_lists(set_, values, column["ptr"], edges);
     else
       reorder(values, edges);
-    if (!column.contains("valid")) continue;
-    const std::string mask = column["valid"];
-    reorder(mask, edges);
-    const NpyView valid(set_.path() / (mask + ".npy"));
-    column["missing"] = std::ranges::count(valid.values<uint8_t>(), uint8_t{0});
+    if (column.contains("valid")) {
+      const std::string mask = column["valid"];
+      reorder(mask, edges);
+      const NpyView valid(set_.path() / (mask + ".npy"));
+      column["missing"] = std::ranges::count(valid.values<uint8_t>(), uint8_t{0});
+    }
+    summarize_again(column, set_.path());
   }
 }
 
