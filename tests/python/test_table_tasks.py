@@ -128,6 +128,13 @@ def test_verify_finds_seeds_that_are_no_nodes(bin_dir, ingest, tmp_path):
     assert done.returncode == 3 and "row 0 is 2, which is not one of 2 nodes" in done.stdout + done.stderr
 
 
+def require_damage(bin_dir, graph, column, values, found):
+    """Puts other values into a column and expects a finding."""
+    np.save(graph / f"{column}.npy", values)
+    done = subprocess.run([bin_dir / "plimsoll", "verify", graph], capture_output=True, text=True)
+    assert done.returncode == 3 and found in done.stdout + done.stderr, done.stdout + done.stderr
+
+
 def test_wrong_tasks_are_refused(ingest, tmp_path):
     at = pa.array([0], pa.timestamp("s"))
     for number, (words, table, found) in enumerate((
@@ -199,8 +206,7 @@ def test_seeds_have_texts_and_missing_targets(ingest, tmp_path):
 
 
 @pytest.mark.parametrize("role, values, found", [("target_ptr", np.array([0, 3, 2], np.int64), "a list ends before it begins"),
-                                                 ("target_ptr", np.array([1, 1, 2], np.int64), "whose first list is cut"),
-                                                 ("targets", np.array([0, 1], np.int32), "targets")])
+                                                 ("target_ptr", np.array([1, 1, 2], np.int64), "whose first list is cut")])
 def test_verify_finds_damaged_lists_of_targets(bin_dir, ingest, tmp_path, role, values, found):
     folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]}), "films": pa.table({"id": [0, 1]})}, {
         "watching": (PAIRS, {"train": pa.table({"user": [4, 9], "film": [[1], [0]], "at": pa.array([0, 5], pa.timestamp("s"))})})})
@@ -214,3 +220,15 @@ def test_verify_finds_targets_that_are_no_codes(bin_dir, ingest, tmp_path):
     ingest(tmp_path / "graph", folder)
     column = "tasks.spending.train.values.spent"
     require_damage(bin_dir, tmp_path / "graph", column, np.array([2, 0], np.int8), "row 0 has the code 2, expected -1 to 1")
+
+
+def test_target_nodes_of_another_type_of_numbers_are_refused(bin_dir, ingest, tmp_path):
+    folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]}), "films": pa.table({"id": [0, 1]})}, {
+        "watching": (PAIRS, {"train": pa.table({"user": [4, 9], "film": [[1], [0]], "at": pa.array([0, 5], pa.timestamp("s"))})})})
+    _, manifest = ingest(tmp_path / "graph", folder)
+    column = "tasks.watching.train.targets"
+    manifest["columns"][column]["dtype"] = "<i4"
+    (tmp_path / "graph" / "manifest.json").write_text(json.dumps(manifest))
+    np.save(tmp_path / "graph" / f"{column}.npy", np.array([0, 1], np.int32))
+    done = subprocess.run([bin_dir / "plimsoll", "inspect", tmp_path / "graph"], capture_output=True, text=True)
+    assert done.returncode == 3 and column in done.stderr, done.stderr
