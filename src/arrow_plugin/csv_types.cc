@@ -33,16 +33,18 @@ void CsvType::See(std::string_view value) {
   if (value.empty()) return;
   any_ = true;
   const std::string_view number = trimmed(value);
-  const bool has_sign = number.starts_with('-') || number.starts_with('+');
+  const bool has_plus = number.starts_with('+');  // Arrow reads it in reals only.
+  const bool has_sign = has_plus || number.starts_with('-');
   const std::string_view digits = number.substr(has_sign ? 1 : 0);
   const bool is_digits = !digits.empty() && std::ranges::all_of(digits, is_digit);
   const bool is_padded = digits.size() > 1 && digits[0] == '0' && is_digit(digits[1]);
   int64_t whole = 0;
   double real = 0;
-  const bool is_whole = is_digits && !is_padded && parses<arrow::Int64Type>(number, whole);
+  const bool is_whole =
+      is_digits && !is_padded && parses<arrow::Int64Type>(has_plus ? digits : number, whole);
   constexpr int64_t kMaxExact = int64_t{1} << 53;  // All whole numbers up to this are doubles.
   const bool is_exact = whole >= -kMaxExact && whole <= kMaxExact;
-  whole_ = whole_ && is_whole;
+  whole_ = whole_ && is_whole && !has_plus;
   real_ = real_ && !is_padded && (is_digits ? is_whole && is_exact : parses<arrow::DoubleType>(number, real));
   int32_t day = 0;
   boolean_ = boolean_ && is_word(value);

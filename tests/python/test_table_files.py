@@ -261,9 +261,9 @@ def test_numbers_that_would_lose_digits_are_texts(ingest, tmp_path, values):
 
 
 def test_numbers_that_lose_no_digits_are_numbers(ingest, tmp_path):
-    write(tmp_path / "t.csv", "id,n,m,z\n0,9007199254740992,-9007199254740993,-0.5\n1,0.5,0,0\n")
+    write(tmp_path / "t.csv", "id,n,m,z,p\n0,9007199254740992,-9007199254740993,-0.5,+5\n1,0.5,0,0,6\n")
     columns, manifest = ingest(tmp_path / "graph", "--table", f"t={tmp_path}/t.csv:key=id")
-    for name, values in (("n", [2.0**53, 0.5]), ("m", [-(2**53) - 1, 0]), ("z", [-0.5, 0])):
+    for name, values in (("n", [2.0**53, 0.5]), ("m", [-(2**53) - 1, 0]), ("z", [-0.5, 0]), ("p", [5.0, 6.0])):
         require_column(columns, columns_of(manifest, "t")[name], values)
 
 
