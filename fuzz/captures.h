@@ -18,15 +18,15 @@ using Format = std::shared_ptr<const CaptureFormat>;
 /// Parses a part of a capture. The buffer has exactly the size of the text, so reading past it is detected.
 inline ParsedChunk parse(const Format& format, int64_t width, std::string_view text, bool first, bool last,
                          bool skip) {
-  CaptureChunk piece;
-  piece.buffer.assign(text.begin(), text.end());
-  piece.text_bytes = text.size();
-  piece.first = first;
-  piece.last = last;
-  piece.format = format;
+  CaptureChunk chunk;
+  chunk.buffer.assign(text.begin(), text.end());
+  chunk.text_bytes = text.size();
+  chunk.first = first;
+  chunk.last = last;
+  chunk.format = format;
   ParsedChunk parsed;
   parsed.frames.width = width;
-  parse_piece(piece, skip, parsed);
+  parse_chunk(chunk, skip, parsed);
   return parsed;
 }
 
@@ -91,7 +91,7 @@ inline void expect_sound(const FrameBatch& frames) {
   }
 }
 
-/// Parsing line by line without skipping must give the same frames as parse_piece(), which has faster paths.
+/// Parsing line by line without skipping must give the same frames as parse_chunk(), which has faster paths.
 inline void expect_as_line_by_line(const Format& format, const ParsedChunk& whole, std::string_view text,
                                    int64_t width) {
   FrameBatch frames;
@@ -110,7 +110,7 @@ inline void expect_as_line_by_line(const Format& format, const ParsedChunk& whol
     append(frames, *parsed);
   }
   expect(lines == whole.lines, "every line is counted");
-  expect(same(frames, whole.frames), "a piece has the frames of its lines");
+  expect(same(frames, whole.frames), "a chunk has the frames of its lines");
 }
 
 /// Frames written as lines of the four-column CSV and of candump parse to the same frames.
@@ -199,7 +199,7 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
   for (const auto& [reason, count] : back.skipped) front.skipped[reason] += count;
   expect(same(front.frames, skipping.frames) && front.lines + back.lines == skipping.lines &&
              front.notes.to_json() == skipping.notes.to_json() && front.skipped == skipping.skipped,
-         "pieces add up to the whole");
+         "chunks add up to the whole");
 }
 
 /// A line stays accepted, with the same frame, or refused if `blanks` replace each `mark`.

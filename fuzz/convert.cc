@@ -32,14 +32,14 @@ std::vector<SharedFrame> read_again(const std::filesystem::path& path, const Wri
   std::vector<CaptureFile> captures(1);
   captures[0].path = path;
   const FormatOptions options{.payload = 64};
-  CapturePieces pieces(captures, options);
-  CaptureChunk piece;
+  CaptureChunks chunks(captures, options);
+  CaptureChunk chunk;
   ParsedChunk parsed;
   parsed.frames.width = 64;
   std::vector<SharedFrame> shared;
-  while (pieces.next(piece)) {
+  while (chunks.next(chunk)) {
     parsed.frames.channels.clear();
-    parse_piece(piece, false, parsed);
+    parse_chunk(chunk, false, parsed);
     expect(!parsed.error, "what was written is read");
     append_frames(parsed.frames, format, shared);
   }

@@ -38,15 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const int64_t taken = detector.add(merged ? frames.merged_spans() : frames.spans(), {"can0", "can1"});
       expect(taken > 0 && taken <= frames.spans().size(), "a stream takes frames");
       detector.end();
-      Verdict verdict;
-      for (int windows = 0; windows < 100 && detector.next(verdict); ++windows) {
+      WindowResult result;
+      for (int windows = 0; windows < 100 && detector.next(result); ++windows) {
         const MessageKeys ids = detector.node_ids();
         expect(static_cast<int64_t>(ids.size()) == detector.graph().nodes(), "a node has an ID");
         for (const MessageKey id : ids)
           expect(detector.channel_of(id).empty() != merged, "a node of merged channels has one");
         for (const auto& [node, share] : detector.focus(5).nodes)
           expect(node >= 0 && node < detector.graph().nodes(), "attention points at a node");
-        expect(verdict.alarm == (verdict.score > detector.threshold()) || std::isnan(verdict.score),
+        expect(result.alarm == (result.score > detector.threshold()) || std::isnan(result.score),
                "an alarm is a score above the threshold");
       }
     }

@@ -20,6 +20,7 @@ from plimsoll.can.frames import FrameColumns as FrameColumns
 from plimsoll.can.frames import FrameFlag as FrameFlag
 from plimsoll.can.frames import Frames as Frames
 from plimsoll.can.kdgat import import_kdgat as import_kdgat
+from plimsoll.can.recording import Recording as Recording
 from plimsoll.can.windows import windows as windows
 from plimsoll.data.data_set import DataSet as DataSet
 from plimsoll.data.from_points import from_points as from_points
@@ -35,7 +36,6 @@ from plimsoll.data.split_edges import EdgeSplit as EdgeSplit
 from plimsoll.data.split_edges import split_edges as split_edges
 from plimsoll.data.tables import Features as Features
 from plimsoll.data.tables import GraphRecording as GraphRecording
-from plimsoll.data.tables import Recording as Recording
 from plimsoll.data.tables import Split as Split
 from plimsoll.data.typed_columns import EdgeType as EdgeType
 from plimsoll.data.typed_columns import NodeType as NodeType

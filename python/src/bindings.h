@@ -15,6 +15,7 @@ void bind_typed_neighbours(nb::module_& module);
 void bind_partitions(nb::module_& module);
 void bind_walks(nb::module_& module);
 void bind_making(nb::module_& module);
+void bind_can_making(nb::module_& module);
 void bind_graph_making(nb::module_& module);
 void bind_table_making(nb::module_& module);
 void bind_batches(nb::module_& module);

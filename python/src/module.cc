@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   plimsoll::bind_partitions(module);
   plimsoll::bind_walks(module);
   plimsoll::bind_making(module);
+  plimsoll::bind_can_making(module);
   plimsoll::bind_graph_making(module);
   plimsoll::bind_table_making(module);
   plimsoll::bind_batches(module);

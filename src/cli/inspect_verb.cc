@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
-#include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -35,19 +37,31 @@ struct InspectVerbOptions {
   bool json = false;
 };
 
+// Counts the graphs of each class, as in "0: 1,200, 1: 34"; of many classes only the number of classes is
+// shown.
+std::string classes_text(std::span<const int64_t> y) {
+  constexpr size_t kMaxShown = 5;
+  std::map<int64_t, int64_t> counts;
+  for (const int64_t value : y) ++counts[value];
+  if (counts.size() > kMaxShown) return counted(std::ssize(counts), "class");
+  std::string text;
+  for (const auto& [value, graphs] : counts)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", value, format_count(graphs));
+  return text;
+}
+
 void inspect_graphs(const std::string& folder) {
   const GraphSetView view(folder);
   const GraphSpans& graphs = view.graphs();
-  Table table({"<split", "graphs", "attack", "nodes", "edges"});
+  Table table({"<split", "graphs", "<graphs of each class", "nodes", "edges"});
   for (const GraphRange& split : view.tables().splits) {
     const auto first = static_cast<size_t>(split.first_graph);
     const auto last = first + static_cast<size_t>(split.graphs);
     if (split.first_graph < 0 || split.graphs < 0 || last >= graphs.node_ptr.size())
       throw InputError(fmt::format("{}: split '{}' is outside the range of graphs; run `plimsoll verify`",
                                    folder, split.name));
-    const int64_t attacks = std::accumulate(graphs.y.begin() + split.first_graph,
-                                            graphs.y.begin() + split.first_graph + split.graphs, int64_t{0});
-    table.add({split.name, format_count(split.graphs), format_count(attacks),
+    table.add({split.name, format_count(split.graphs),
+               classes_text(graphs.y.subspan(first, static_cast<size_t>(split.graphs))),
                format_count(graphs.node_ptr[last] - graphs.node_ptr[first]),
                format_count(graphs.edge_ptr[last] - graphs.edge_ptr[first])});
   }

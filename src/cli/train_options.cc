@@ -107,9 +107,8 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   add_ranks(*verb, options->ranks,
             "Train with this number of local processes, which torchrun starts; the result is the same, and "
             "--budget and --threads apply to each process");
-  verb->add_option(
-          "--seeds", options->seeds,
-          "Train with this number of seeds, counting up from `seed` (distillation and tree_classification)")
+  verb->add_option("--seeds", options->seeds,
+                   "Train with this number of seeds, counting up from `seed`, if the task takes several")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option(
@@ -118,7 +117,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       ->type_name("NAME")
       ->allow_extra_args(false);
   verb->add_option("--teacher", options->teacher,
-                   "Distillation: use this model as the teacher instead of training one")
+                   "Use this model as the teacher instead of training one, if the task has a teacher")
       ->type_name("FILE");
   verb->add_flag(
       "--profile", options->profile,

@@ -1,6 +1,7 @@
 #include "run/task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -31,6 +32,13 @@ const Task& find_task(std::string_view name) {
   for (const NamedTask& known : known_tasks())
     if (name == known.name) return known.find();
   throw UsageError(fmt::format("task '{}' is unknown", name));
+}
+
+std::string tasks_that(bool (Task::*takes)() const) {
+  std::vector<std::string_view> names;
+  for (const NamedTask& known : known_tasks())
+    if ((known.find().*takes)()) names.push_back(known.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,

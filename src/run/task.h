@@ -80,6 +80,9 @@ void register_tasks(std::span<const NamedTask> tasks);
 /// Returns the task with this name. Thread-safe. Errors: UsageError.
 const Task& find_task(std::string_view name);
 
+/// The names of the tasks for which `takes` returns true, as in "a, b".
+std::string tasks_that(bool (Task::*takes)() const);
+
 /// Throws UsageError with a remedy if the data set is not of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                   const std::vector<std::string>& kinds);

@@ -267,11 +267,13 @@ class TrainRun final : private FitObserver {
 void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher) {
   const Task& task = find_task(recipe.task);
   if (seeds > 1 && !task.takes_seeds())
-    throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
-                     recipe.task + "' its own seed");
+    throw UsageError(
+        fmt::format("--seeds is not for task '{}'; give each run its own seed (tasks that take it: {})",
+                    recipe.task, tasks_that(&Task::takes_seeds)));
   if (!teacher.empty() && !task.takes_teacher())
-    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
-                     "'; set task: distillation, or leave it out");
+    throw UsageError(fmt::format(
+        "--teacher is not for task '{}'; leave it out, or set another task (tasks that take it: {})",
+        recipe.task, tasks_that(&Task::takes_teacher)));
 }
 
 TrainedRun train_run(const RunRequest& asked) {

@@ -34,6 +34,8 @@ def test_this_checkout_passes():
     "constexpr auto kFramesKind = 1;", 'throw UsageError("no detector");', "// Reads a DBC.",
 ])
 def test_a_word_of_can_is_refused(tmp_path, line):
+    assert check(tmp_path / "package", {"python/plimsoll/data/a.py": f"a = 1\n{line}\n"}).startswith(
+        "python/plimsoll/data/a.py: lines 2 have a word of CAN, 0 may")
     assert check(tmp_path, {"src/run/a.cc": f"int a;\n{line}\n"}).startswith("src/run/a.cc: lines 2 have a word of CAN, 0 may")
 
 

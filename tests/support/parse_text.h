@@ -11,14 +11,14 @@ namespace plimsoll {
 
 /// Parses the text of a capture as the only part of a file.
 inline ParsedChunk parse_text(const std::string& text, const FormatOptions& options = {}, bool skip = false) {
-  CaptureChunk piece;
-  piece.buffer.assign(text.begin(), text.end());
-  piece.text_bytes = text.size();
-  piece.first = piece.last = true;
-  piece.format = CaptureFormat::make(options, text, "capture");
+  CaptureChunk chunk;
+  chunk.buffer.assign(text.begin(), text.end());
+  chunk.text_bytes = text.size();
+  chunk.first = chunk.last = true;
+  chunk.format = CaptureFormat::make(options, text, "capture");
   ParsedChunk parsed;
   parsed.frames.width = options.payload;
-  parse_piece(piece, skip, parsed);
+  parse_chunk(chunk, skip, parsed);
   return parsed;
 }
 

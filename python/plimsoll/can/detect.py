@@ -9,7 +9,7 @@ from pathlib import Path
 from plimsoll import _core
 from plimsoll.arguments import PathLike, texts
 from plimsoll.can.frames import FrameColumns, Frames
-from plimsoll.data.tables import Recording
+from plimsoll.can.recording import Recording
 from plimsoll.errors import UsageError
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from plimsoll.can.recording import Recording
 from plimsoll.data.data_set import DataSet
-from plimsoll.data.tables import Recording
 
 
 class FrameFlag(IntFlag):

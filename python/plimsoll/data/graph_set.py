@@ -134,7 +134,7 @@ class GraphSet(DataSet, Graphs):
 
     @property
     def y(self) -> NDArray[np.int64]:
-        """i64 [G]: class of each graph; for windows 1 if the window holds an attack."""
+        """i64 [G]: class of each graph."""
         return self._column("y")
 
     @property
@@ -174,7 +174,7 @@ class GraphSet(DataSet, Graphs):
 
     @cached_property
     def recordings(self) -> tuple[GraphRecording, ...]:
-        """The captures that the windows come from; empty if graphs are not windows."""
+        """The recordings that the graphs come from; empty if there are none."""
         return tuple(GraphRecording._of(row) for row in self.manifest["recordings"])
 
     @cached_property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 
-class _Row:
+class Row:
+    """A row of a table of a manifest."""
+
     @classmethod
     def _of(cls, row: dict[str, Any]) -> Self:
         """Makes an object of a row of the manifest. Keys that a later version added are ignored."""
@@ -14,7 +16,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class Split(_Row):
+class Split(Row):
     """A named range of graphs: `graphs[split.slice]` selects them."""
 
     name: str
@@ -28,8 +30,8 @@ class Split(_Row):
 
 
 @dataclass(frozen=True)
-class GraphRecording(_Row):
-    """The windows of one capture: `graphs[recording.slice]` selects them."""
+class GraphRecording(Row):
+    """The graphs of one recording: `graphs[recording.slice]` selects them."""
 
     name: str
     split: str
@@ -43,35 +45,6 @@ class GraphRecording(_Row):
     def slice(self) -> slice:
         """The range of its graphs."""
         return slice(self.first_graph, self.first_graph + self.graphs)
-
-
-@dataclass(frozen=True)
-class Recording(_Row):
-    """One capture among frames: `frames[recording.slice]` selects its frames. docs/formats/frames.md explains the fields."""
-
-    name: str
-    split: str
-    first_frame: int
-    frames: int
-    attack_frames: int
-    source: str
-    bytes: int
-    hash: str
-    channel: str | None  #: The channel of the capture; None if it has none or several.
-    has_time: bool
-    has_payload: bool
-    labelled: bool
-    attack: str | None
-    content: str
-    copy_of: str | None
-    traps: dict[str, int]
-    channels: list[str] = field(default_factory=list)  #: Names of merged channels, by the column `channel` of its frames.
-    truncated_at: int | None = None  #: Byte of the uncompressed source at which it is truncated; None if it is complete.
-
-    @property
-    def slice(self) -> slice:
-        """The range of its frames."""
-        return slice(self.first_frame, self.first_frame + self.frames)
 
 
 @dataclass(frozen=True)

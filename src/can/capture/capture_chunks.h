@@ -24,31 +24,31 @@ struct CaptureChunk {
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
   CaptureFacts facts;                           ///< Facts of the file, set if `last` is.
-  std::optional<Truncation> truncation;  ///< Place at which the file is cut off; set in the last piece only.
+  std::optional<Truncation> truncation;  ///< Place at which the file is cut off; set in the last chunk only.
   bool may_be_cut = false;               ///< The text may end within its last line.
   bool refuse_cut = false;               ///< A text that ends within its last line is an error.
   int64_t begin = 0;                     ///< Unpacked bytes of the file before these lines.
   int64_t unpacked_bytes = 0;            ///< Bytes of these lines or frames, after decompression.
   int64_t bytes_read = 0;                ///< Bytes read of the file itself so far.
-  std::string hash;                      ///< Hash of the file itself, in its last piece.
+  std::string hash;                      ///< Hash of the file itself, in its last chunk.
 
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };
 
-/// Reads captures one after the other in pieces (CaptureChunk): whole lines of at most 1 MiB, or 8,192
+/// Reads captures one after the other in chunks (CaptureChunk): whole lines of at most 1 MiB, or 8,192
 /// frames. Not thread-safe.
-class CapturePieces {
+class CaptureChunks {
  public:
-  CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options);
+  CaptureChunks(const std::vector<CaptureFile>& captures, const FormatOptions& options);
 
-  /// Reads the next piece into the memory of `piece`. Returns false at the end. Every capture has at least
-  /// one piece, which may be empty. Errors: InputError (damaged or unknown file, a line longer than a piece),
+  /// Reads the next chunk into the memory of `chunk`. Returns false at the end. Every capture has at least
+  /// one chunk, which may be empty. Errors: InputError (damaged or unknown file, a line longer than a chunk),
   /// UsageError (options).
-  bool next(CaptureChunk& piece);
+  bool next(CaptureChunk& chunk);
 
  private:
-  void read_lines(CaptureChunk& piece, const std::string& file);
-  void read_frames(CaptureChunk& piece);
+  void read_lines(CaptureChunk& chunk, const std::string& file);
+  void read_frames(CaptureChunk& chunk);
 
   const std::vector<CaptureFile>& captures_;
   const FormatOptions& options_;
@@ -61,7 +61,7 @@ class CapturePieces {
   Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
 };
 
-/// The result of parsing a piece, and the error at which it stopped, if any.
+/// The result of parsing a chunk, and the error at which it stopped, if any.
 struct ParsedChunk {
   FrameBatch frames;
   LineNotes notes;
@@ -71,7 +71,7 @@ struct ParsedChunk {
   std::optional<Truncation> truncation;    ///< Place at which the file is cut off.
 
   struct Error {
-    int64_t line = 0;  ///< Line within the piece, from 1.
+    int64_t line = 0;  ///< Line within the chunk, from 1.
     size_t column = 0;
     std::string found;
     std::string expected;
@@ -82,22 +82,22 @@ struct ParsedChunk {
   std::optional<Error> error;
 };
 
-/// Parses a text piece, or moves out the frames of a binary one. With `skip`, bad lines are counted and left
+/// Parses a text chunk, or moves out the frames of a binary one. With `skip`, bad lines are counted and left
 /// out. `parsed` is cleared first and keeps its memory.
-void parse_piece(CaptureChunk& piece, bool skip, ParsedChunk& parsed);
+void parse_chunk(CaptureChunk& chunk, bool skip, ParsedChunk& parsed);
 
-/// Throws InputError if the piece has a bad line. `lines` is the number of lines of the capture before it.
+/// Throws InputError if the chunk has a bad line. `lines` is the number of lines of the capture before it.
 void require_sound(const CaptureFile& capture, int64_t lines, const ParsedChunk& parsed);
-/// If times are differences, adds `elapsed_ns`, the time of the capture's earlier pieces, to them, and then
-/// adds this piece's time to `elapsed_ns`. Errors: InputError if the sum exceeds 9000000000 s.
-void add_elapsed(const std::string& file, const CaptureChunk& piece, ParsedChunk& parsed,
+/// If times are differences, adds `elapsed_ns`, the time of the capture's earlier chunks, to them, and then
+/// adds this chunk's time to `elapsed_ns`. Errors: InputError if the sum exceeds 9000000000 s.
+void add_elapsed(const std::string& file, const CaptureChunk& chunk, ParsedChunk& parsed,
                  int64_t& elapsed_ns);
 /// Labels all frames 0, for --benign. Errors: InputError if a frame is labelled as an attack.
 void label_benign(const CaptureFile& capture, FrameBatch& frames);
 /// Reads and parses captures on up to `threads` threads, or fewer if the budget does not allow that many
-/// pieces, and passes the results to `take` in the order of the captures. `skip` is as for parse_piece().
-/// Errors: those of CapturePieces and `take`.
-void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
+/// chunks, and passes the results to `take` in the order of the captures. `skip` is as for parse_chunk().
+/// Errors: those of CaptureChunks and `take`.
+void for_each_chunk(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
                     bool skip, const std::function<void(const CaptureChunk&, ParsedChunk&)>& take);
 
 }  // namespace plimsoll

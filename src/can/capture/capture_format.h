@@ -145,8 +145,8 @@ class CaptureFormat {
 
   virtual std::string name() const = 0;
   virtual bool has_time() const { return true; }
-  /// Whether each time counts from the line before. Times then count from the start of the piece, and
-  /// LineNotes::elapsed_ns is the duration of the piece.
+  /// Whether each time counts from the line before. Times then count from the start of the chunk, and
+  /// LineNotes::elapsed_ns is the duration of the chunk.
   virtual bool has_differences() const { return false; }
   virtual bool has_payload() const { return true; }
   virtual bool labelled() const { return true; }

@@ -67,7 +67,7 @@ std::string file_part(std::string name) {
   return name;
 }
 
-// Assembles parsed pieces, which come in order, into recordings: one per channel of a capture, or one per
+// Assembles parsed chunks, which come in order, into recordings: one per channel of a capture, or one per
 // capture.
 class RecordingAssembler {
  public:
@@ -79,15 +79,15 @@ class RecordingAssembler {
         all_(std::move(all)),
         writer_(options.out, options.force, options.format.payload) {}
 
-  void add(const CaptureChunk& piece, ParsedChunk& parsed) {
-    const CaptureFile& capture = captures_[piece.capture];
+  void add(const CaptureChunk& chunk, ParsedChunk& parsed) {
+    const CaptureFile& capture = captures_[chunk.capture];
     require_sound(capture, lines_, parsed);
     if (parsed.skipped_too_long && may_be_wider_)
       throw PayloadTooLong(capture.path.string() + ": holds frames of CAN FD");
     if (options_.format.benign) label_benign(capture, parsed.frames);
-    add_elapsed(capture.path.string(), piece, parsed, elapsed_ns_);
+    add_elapsed(capture.path.string(), chunk, parsed, elapsed_ns_);
     add_notes(capture, parsed);
-    if (piece.format && !piece.format->has_time())
+    if (chunk.format && !chunk.format->has_time())
       std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
     if (options_.format.merge_channels)
       add_merged(capture, parsed.frames);
@@ -95,7 +95,7 @@ class RecordingAssembler {
       add_frames(capture, parsed.frames);
     frames_ += static_cast<int64_t>(parsed.frames.frames());
     lines_ += parsed.lines;
-    if (piece.last) end(piece, capture, parsed.truncation);
+    if (chunk.last) end(chunk, capture, parsed.truncation);
   }
 
   /// Publishes the set and returns the recordings.
@@ -130,7 +130,7 @@ class RecordingAssembler {
     int64_t time_runs_back = 0;
   };
 
-  // Appends frames whose channels are renumbered from those of the piece to those of the capture.
+  // Appends frames whose channels are renumbered from those of the chunk to those of the capture.
   void add_merged(const CaptureFile& capture, FrameBatch& frames) {
     if (frames.frames() == 0) return;
     if (frames.channel.empty())
@@ -210,7 +210,7 @@ class RecordingAssembler {
     return channels_.size() - 1;
   }
 
-  void end(const CaptureChunk& piece, const CaptureFile& capture,
+  void end(const CaptureChunk& chunk, const CaptureFile& capture,
            const std::optional<Truncation>& truncation) {
     if (frames_ == 0 && !truncation)
       throw InputError(capture.path.string() +
@@ -231,11 +231,11 @@ class RecordingAssembler {
       if (several) recording.name.append(1, '@').append(file_part(channel.name));
       recording.split = capture.split;
       recording.source = capture.source;
-      recording.bytes = piece.bytes_read;
-      recording.hash = piece.hash;
-      recording.has_time = piece.facts.has_time;
-      recording.has_payload = piece.facts.has_payload;
-      recording.labelled = piece.facts.labelled || options_.format.benign;
+      recording.bytes = chunk.bytes_read;
+      recording.hash = chunk.hash;
+      recording.has_time = chunk.facts.has_time;
+      recording.has_payload = chunk.facts.has_payload;
+      recording.labelled = chunk.facts.labelled || options_.format.benign;
       recording.attack = capture.attack;
       if (truncation) recording.truncated_at = truncation->at;
       notes_.time_runs_back = channel.time_runs_back;
@@ -249,7 +249,7 @@ class RecordingAssembler {
     }
     notes_ = {};  // Drops the notes of a capture without frames.
     skipped_.clear();
-    sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
+    sources_.push_back(source_json(capture, chunk.bytes_read, chunk.hash));
     frames_ = 0;
     elapsed_ns_ = 0;
     lines_ = 0;
@@ -322,12 +322,12 @@ IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const 
 
   RecordingAssembler assembler(captures, options, all, may_be_wider);
   int64_t done = 0;  // Bytes of the files before the current one.
-  for_each_piece(captures, options.format, options.threads, options.skip_errors,
-                 [&](const CaptureChunk& piece, ParsedChunk& parsed) {
-                   assembler.add(piece, parsed);
-                   result.text_bytes += piece.unpacked_bytes;
-                   progress(done + piece.bytes_read, result.source_bytes);
-                   if (piece.last) done += piece.bytes_read;
+  for_each_chunk(captures, options.format, options.threads, options.skip_errors,
+                 [&](const CaptureChunk& chunk, ParsedChunk& parsed) {
+                   assembler.add(chunk, parsed);
+                   result.text_bytes += chunk.unpacked_bytes;
+                   progress(done + chunk.bytes_read, result.source_bytes);
+                   if (chunk.last) done += chunk.bytes_read;
                  });
   result.recordings = assembler.publish();
   return result;

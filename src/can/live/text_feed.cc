@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kPieceBytes = 64 << 10;  // Maximum length of a line.
+constexpr size_t kChunkBytes = 64 << 10;  // Maximum length of a line.
 constexpr size_t kReadBytes = 4 << 10;    // Bytes read at once: some 100 frames of a file.
 constexpr size_t kFirstBytes = 4096;      // Bytes within which a line must reveal the format.
 
@@ -85,10 +85,10 @@ class TextFeed : public FrameFeed {
         name_(is_standard_input(source) ? "standard input" : source),
         is_pipe_(is_standard_input(source) || !std::filesystem::is_regular_file(source)),
         bytes_(source, options) {
-    piece_.buffer.resize(kPieceBytes);
-    piece_.first = true;
-    piece_.may_be_cut = true;
-    piece_.refuse_cut = options.format.refuse_truncated;
+    chunk_.buffer.resize(kChunkBytes);
+    chunk_.first = true;
+    chunk_.may_be_cut = true;
+    chunk_.refuse_cut = options.format.refuse_truncated;
     parsed_.frames.width = options.format.payload;
   }
 
@@ -104,65 +104,65 @@ class TextFeed : public FrameFeed {
 
   Clock::time_point arrived() const override { return arrived_; }
   StreamFacts facts() const override {
-    return {piece_.format->has_time(), piece_.format->has_payload(), options_.format.payload};
+    return {chunk_.format->has_time(), chunk_.format->has_payload(), options_.format.payload};
   }
   const FeedLosses& losses() const override { return losses_; }
 
  private:
-  // Reads whole lines into the piece, and detects their format; false at the end.
+  // Reads whole lines into the chunk, and detects their format; false at the end.
   bool next_lines() {
-    if (piece_.last) return false;
-    drop_front(piece_.text_bytes);
+    if (chunk_.last) return false;
+    drop_front(chunk_.text_bytes);
     for (;;) {
-      const size_t got = bytes_.read(piece_.buffer.data() + held_, std::min(kReadBytes, kPieceBytes - held_));
+      const size_t got = bytes_.read(chunk_.buffer.data() + held_, std::min(kReadBytes, kChunkBytes - held_));
       arrived_ = Clock::now();
       held_ += got;
-      piece_.last = got == 0;
-      if (piece_.last && bytes_.is_cut_off())
-        piece_.truncation = losses_.truncation = Truncation{piece_.begin + static_cast<int64_t>(held_), 0};
+      chunk_.last = got == 0;
+      if (chunk_.last && bytes_.is_cut_off())
+        chunk_.truncation = losses_.truncation = Truncation{chunk_.begin + static_cast<int64_t>(held_), 0};
       if (within_long_line_) skip_long_line();
       find_lines();
-      if (piece_.text_bytes > 0 && knows_format()) return true;
-      piece_.text_bytes = 0;
-      if (piece_.last) {
+      if (chunk_.text_bytes > 0 && knows_format()) return true;
+      chunk_.text_bytes = 0;
+      if (chunk_.last) {
         if (!no_format_.empty() && !is_stopped()) throw InputError(no_format_);
         return false;
       }
-      if (held_ == kPieceBytes) begin_long_line();
+      if (held_ == kChunkBytes) begin_long_line();
     }
   }
 
   void find_lines() {
-    const size_t newline = std::string_view(piece_.buffer.data(), held_).rfind('\n');
+    const size_t newline = std::string_view(chunk_.buffer.data(), held_).rfind('\n');
     const size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
     // The last line needs no line end, but after an interruption it is not complete.
-    piece_.text_bytes = piece_.last && !is_stopped() ? held_ : whole;
+    chunk_.text_bytes = chunk_.last && !is_stopped() ? held_ : whole;
   }
 
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
 
   // A stream that is joined midway begins within a line, which does not reveal the format.
   bool knows_format() {
-    while (!piece_.format && piece_.text_bytes > 0) {
+    while (!chunk_.format && chunk_.text_bytes > 0) {
       try {
-        piece_.format = make_format();
+        chunk_.format = make_format();
         no_format_.clear();
       } catch (const InputError& error) {
         no_format_ = error.what();
-        const size_t line = std::min(piece_.text().find('\n'), piece_.text_bytes - 1) + 1;
+        const size_t line = std::min(chunk_.text().find('\n'), chunk_.text_bytes - 1) + 1;
         before_format_ += line;
-        if (options_.strict || before_format_ > kFirstBytes || (piece_.last && line == piece_.text_bytes))
+        if (options_.strict || before_format_ > kFirstBytes || (chunk_.last && line == chunk_.text_bytes))
           throw;
         lose_line("a frame of a known capture format");
-        piece_.text_bytes -= line;
+        chunk_.text_bytes -= line;
         drop_front(line);
       }
     }
-    return piece_.format != nullptr;
+    return chunk_.format != nullptr;
   }
 
   std::unique_ptr<CaptureFormat> make_format() const {
-    auto format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
+    auto format = CaptureFormat::make(options_.format, chunk_.text().substr(0, kFirstBytes), name_);
     if (is_pipe_ && format->name() == kCandump && !format->has_time())
       throw InputError(name_ +
                        ": found lines of candump without times, expected times, as in: candump -L can0 | "
@@ -171,13 +171,13 @@ class TextFeed : public FrameFeed {
   }
 
   void begin_long_line() {
-    lose_line(fmt::format("a line of at most {} bytes", kPieceBytes));
+    lose_line(fmt::format("a line of at most {} bytes", kChunkBytes));
     drop_front(held_);
     within_long_line_ = true;
   }
 
   void skip_long_line() {
-    const size_t newline = std::string_view(piece_.buffer.data(), held_).find('\n');
+    const size_t newline = std::string_view(chunk_.buffer.data(), held_).find('\n');
     within_long_line_ = newline == std::string_view::npos;
     drop_front(within_long_line_ ? held_ : newline + 1);
   }
@@ -193,21 +193,21 @@ class TextFeed : public FrameFeed {
   }
 
   void drop_front(size_t bytes) {
-    std::memmove(piece_.buffer.data(), piece_.buffer.data() + bytes, held_ - bytes);
+    std::memmove(chunk_.buffer.data(), chunk_.buffer.data() + bytes, held_ - bytes);
     held_ -= bytes;
-    piece_.begin += static_cast<int64_t>(bytes);
+    chunk_.begin += static_cast<int64_t>(bytes);
   }
 
   void parse(FrameBatch& frames) {
     parsed_.frames.width = options_.format.payload;
-    parse_piece(piece_, !options_.strict, parsed_);
+    parse_chunk(chunk_, !options_.strict, parsed_);
     if (parsed_.error)
       throw InputError(
           fmt::format("{}:{}:{}: found '{}', expected {}; {}", name_, lines_ + parsed_.error->line,
                       parsed_.error->column, parsed_.error->found, parsed_.error->expected,
                       parsed_.error->cut_off ? "the file ends inside this line: --truncated read skips it"
                                              : "leave out --strict to skip such lines"));
-    piece_.first = false;
+    chunk_.first = false;
     lines_ += parsed_.lines;
     for (const auto& [expected, count] : parsed_.skipped) {
       losses_.lines += count;
@@ -215,7 +215,7 @@ class TextFeed : public FrameFeed {
     }
     losses_.other_channels += parsed_.notes.other_channels;
     if (parsed_.truncation) losses_.truncation = parsed_.truncation;
-    add_elapsed(name_, piece_, parsed_, elapsed_ns_);
+    add_elapsed(name_, chunk_, parsed_, elapsed_ns_);
     std::swap(frames, parsed_.frames);
     parsed_.frames.channels = frames.channels;  // The next frames use the same channel numbers.
   }
@@ -224,9 +224,9 @@ class TextFeed : public FrameFeed {
   std::string name_;
   bool is_pipe_;
   LiveBytes bytes_;
-  CaptureChunk piece_;
+  CaptureChunk chunk_;
   ParsedChunk parsed_;
-  size_t held_ = 0;           // Bytes in the piece's buffer; the first text_bytes of them are whole lines.
+  size_t held_ = 0;           // Bytes in the chunk's buffer; the first text_bytes of them are whole lines.
   size_t before_format_ = 0;  // Bytes skipped before the format was known.
   std::string no_format_;     // The error of the last line that was skipped.
   bool within_long_line_ = false;

@@ -38,7 +38,7 @@ TrainingSplit detection_split(const Recipe& recipe, const WindowData& data) {
 
 EvaluationResult DetectorTask::evaluate(const RunEvaluation& options) const {
   if (options.rehearsal == nullptr) return evaluate_detector(options);
-  options.rehearsal->need(budget_to_judge(options));
+  options.rehearsal->need(smallest_evaluation_budget(options));
   return {};
 }
 

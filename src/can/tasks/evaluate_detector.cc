@@ -133,7 +133,8 @@ struct DetectorEvaluation {
     const int64_t columns = 3 + (can_sections(recipe).windows.features == WindowFeatures::behaviour
                                      ? fused_columns(files, calibrated, detector_options(options).ablation)
                                      : 0);
-    scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
+    scorer.later =
+        columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + evaluation_bytes(longest);
     if (gat() != nullptr && shows_attention(options))
       scorer.later += AttendedWindows::bytes(gat()->file, !detector_options(options).attention.empty());
     if (can_sections(recipe).windows.features == WindowFeatures::behaviour)
@@ -353,7 +354,7 @@ EvaluationResult evaluate_detector(const RunEvaluation& options) {
   return findings;
 }
 
-int64_t budget_to_judge(const RunEvaluation& options) {
+int64_t smallest_evaluation_budget(const RunEvaluation& options) {
   Ledger& ledger = Ledger::process();
   ledger.begin_recent();
   const DetectorEvaluation inputs(options);

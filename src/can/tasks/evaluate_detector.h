@@ -10,6 +10,6 @@ EvaluationResult evaluate_detector(const RunEvaluation& options);
 
 /// The smallest budget with which evaluate_detector() works, in bytes; nothing is evaluated. Errors: also
 /// BudgetExceeded, if the ledger's cap is too low to find out.
-int64_t budget_to_judge(const RunEvaluation& options);
+int64_t smallest_evaluation_budget(const RunEvaluation& options);
 
 }  // namespace plimsoll

@@ -129,7 +129,7 @@ Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> li
   return evaluation;
 }
 
-int64_t judging_bytes(int64_t longest) {
+int64_t evaluation_bytes(int64_t longest) {
   // Bytes per graph: two numbers of the model, or score, truth, their sorted copy and a point of a curve.
   constexpr int64_t kPerGraph = sizeof(float) + 1 + 2 * sizeof(float) + sizeof(CurvePoint);
   constexpr int64_t kPages = 64 * 1024;  // Bytes that do not grow with the list.

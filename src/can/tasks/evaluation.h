@@ -109,7 +109,7 @@ Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> li
 
 /// Bytes that must be free in the ledger for evaluate() and for computing scores, in addition to the columns
 /// of scores. `longest` is the length of the longest list.
-int64_t judging_bytes(int64_t longest);
+int64_t evaluation_bytes(int64_t longest);
 
 /// Computes the scores of all graphs on the lists, without thresholds. `score` returns the scores of some
 /// graphs, in their order; `graphs` is the number of graphs of the source.

@@ -18,27 +18,27 @@ class Conversion {
 
   ConvertResult run(const std::function<void(int64_t, int64_t)>& progress) {
     const auto bytes = static_cast<int64_t>(std::filesystem::file_size(capture_.path));
-    for_each_piece({capture_}, options_.format, options_.threads, false,
-                   [&](const CaptureChunk& piece, ParsedChunk& parsed) {
-                     add(piece, parsed);
-                     progress(piece.bytes_read, bytes);
+    for_each_chunk({capture_}, options_.format, options_.threads, false,
+                   [&](const CaptureChunk& chunk, ParsedChunk& parsed) {
+                     add(chunk, parsed);
+                     progress(chunk.bytes_read, bytes);
                    });
     return finish();
   }
 
  private:
-  void add(const CaptureChunk& piece, ParsedChunk& parsed) {
+  void add(const CaptureChunk& chunk, ParsedChunk& parsed) {
     require_sound(capture_, lines_, parsed);
     lines_ += parsed.lines;
     result_.truncation = parsed.truncation;
-    add_elapsed(capture_.path.string(), piece, parsed, elapsed_ns_);
+    add_elapsed(capture_.path.string(), chunk, parsed, elapsed_ns_);
     FrameBatch& frames = parsed.frames;
     if (options_.format.benign) label_benign(capture_, frames);
     for (std::string& name : frames.channels) name = options_.format.name_of_channel(name);
-    if (piece.format && !piece.format->has_time()) refuse("has no times, but a capture needs them");
+    if (chunk.format && !chunk.format->has_time()) refuse("has no times, but a capture needs them");
     if (frames.frames() == 0) return;
     if (!writer_) {
-      const bool is_labelled = options_.format.benign || (piece.format && piece.format->labelled());
+      const bool is_labelled = options_.format.benign || (chunk.format && chunk.format->labelled());
       result_.labels = options_.to->optional_labels && is_labelled;
       writer_.emplace(*options_.to, file_,
                       WriteOptions{.labels = result_.labels, .leave_out = options_.leave_out});

@@ -11,7 +11,7 @@
 
 #include "engine/blocks/collate.h"
 #include "engine/plan/blas_memory.h"
-#include "engine/plan/judging_caches.h"
+#include "engine/plan/evaluation_caches.h"
 #include "memory/c_heap.h"
 #include "ops/allocator.h"
 #include "sample/neighbour/sample_shape.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "engine/plan/judging_caches.h"
+#include "engine/plan/evaluation_caches.h"
 #include "memory/ledger.h"
 #include "rows/scanned_rows.h"
 #include "sample/seeds/link_seeds.h"

@@ -26,24 +26,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   captures[1].path = Scratch::write("b.csv", unit);
   const FormatOptions options{.name = "ctat-csv"};
   succeeds([&] {
-    CapturePieces pieces(captures, options);
-    CaptureChunk piece;
+    CaptureChunks chunks(captures, options);
+    CaptureChunk chunk;
     for (size_t capture = 0; capture < captures.size(); ++capture) {
       std::string_view rest = texts[capture];
-      for (bool first = true; first || !piece.last; first = false) {
-        expect(pieces.next(piece) && piece.capture == capture, "captures come one after the other");
-        expect(piece.first == first, "the first piece says so, and no other");
-        expect(rest.starts_with(piece.text()), "pieces are the text");
-        expect(piece.last || piece.text().ends_with('\n'), "a piece ends with a line");
-        rest.remove_prefix(piece.text_bytes);
+      for (bool first = true; first || !chunk.last; first = false) {
+        expect(chunks.next(chunk) && chunk.capture == capture, "captures come one after the other");
+        expect(chunk.first == first, "the first chunk says so, and no other");
+        expect(rest.starts_with(chunk.text()), "chunks are the text");
+        expect(chunk.last || chunk.text().ends_with('\n'), "a chunk ends with a line");
+        rest.remove_prefix(chunk.text_bytes);
       }
-      expect(rest.empty(), "pieces are the whole text");
+      expect(rest.empty(), "chunks are the whole text");
       const std::string file = read_text(captures[capture].path);
       Hasher hasher;
       hasher.add(file.data(), file.size());
-      expect(piece.hash == hasher.hex64(), "the hash is that of the file");
+      expect(chunk.hash == hasher.hex64(), "the hash is that of the file");
     }
-    expect(!pieces.next(piece), "there is no third capture");
+    expect(!chunks.next(chunk), "there is no third capture");
   });
   return 0;
 }

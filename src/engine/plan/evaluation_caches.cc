@@ -1,4 +1,4 @@
-#include "engine/plan/judging_caches.h"
+#include "engine/plan/evaluation_caches.h"
 
 #include <algorithm>
 
