@@ -17,9 +17,9 @@ namespace plimsoll {
 struct CaptureChunk {
   Vector<char, Tag::ingest> buffer;
   size_t text_bytes = 0;
-  size_t capture = 0;                           ///< Index in the list of captures.
-  bool first = false;                           ///< Holds the file's first line.
-  bool last = false;                            ///< The file ends with it, perhaps without a line break.
+  size_t capture = 0;  ///< Index in the list of captures.
+  bool first = false;  ///< Holds the file's first line.
+  bool last = false;   ///< The file ends with this chunk, perhaps without a line break.
   std::shared_ptr<const CaptureFormat> format;  ///< Format of the file; null if it is binary.
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
@@ -58,7 +58,7 @@ class CaptureChunks {
   std::unique_ptr<FrameReader> reader_;
   int64_t unpacked_bytes_ = 0;
   std::shared_ptr<const CaptureFormat> format_;
-  Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
+  Vector<char, Tag::ingest> carried_;  // Start of a line whose end has not been read yet.
 };
 
 /// The result of parsing a chunk, and the error at which it stopped, if any.
@@ -66,7 +66,7 @@ struct ParsedChunk {
   FrameBatch frames;
   LineNotes notes;
   int64_t lines = 0;
-  std::map<std::string, int64_t> skipped;  ///< Number of lines left out, by what was expected.
+  std::map<std::string, int64_t> skipped;  ///< Number of skipped lines for each text of LineError::expected.
   bool skipped_too_long = false;           ///< One of the skipped lines was LineError::is_too_long.
   std::optional<Truncation> truncation;    ///< Place at which the file is cut off.
 

@@ -21,7 +21,7 @@ class ChannelSpill {
   }
 
   void add(const FrameSpans& frames);
-  /// Passes all frames to `piece`, in order and in pieces, and clears the spill.
+  /// Passes all frames to `piece` in order, in several calls, and clears the spill.
   void take(const std::function<void(const FrameSpans&)>& piece);
 
  private:
@@ -30,7 +30,7 @@ class ChannelSpill {
   std::filesystem::path beside_;
   std::optional<File> file_;
   FrameBatch waiting_;
-  std::vector<size_t> pieces_;  // Frames of each piece written.
+  std::vector<size_t> pieces_;  // Number of frames of each part written to the file.
 };
 
 }  // namespace plimsoll

@@ -42,13 +42,13 @@ struct RawFrame {
   uint8_t flags = 0;  ///< Bits kFrame*.
 };
 
-/// Takes the frames of all channels, or of the channel given by --channel. Not thread-safe.
+/// Collects the frames of all channels, or of the channel given by --channel. Not thread-safe.
 class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
-  /// Appends a frame, or counts it as one of another channel. `position` is its byte in the file. Errors:
-  /// InputError.
+  /// Appends a frame, or counts it as a frame of another channel. `position` is the byte at which it starts
+  /// in the file. Errors: InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
     const bool same = current_channel(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
@@ -73,9 +73,9 @@ class FrameTaker {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
   }
-  /// Names a channel whose name is not its number.
+  /// Sets the name of a channel. Without it the channel's number is its name.
   void name_channel(uint32_t channel, std::string name);
-  /// Forgets all names: no frame of a channel named so far follows.
+  /// Forgets all names. No frame of a channel named so far may follow.
   void forget_channels();
   const FormatOptions& options() const { return options_; }
   /// Accepts a capture that is cut off at `position`. Errors: InputError with --truncated fail.

@@ -48,8 +48,8 @@ class MdfFile {
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
-  /// The byte at which the trailing zeros of a file that is not finalised begin; otherwise the end of the
-  /// file.
+  /// The byte at which the trailing zeros start in a file that is not finalised; in other files, the end of
+  /// the file.
   uint64_t last_zeros() const { return last_zeros_; }
 
   const MappedFile& mapped() const { return file_; }
@@ -58,8 +58,10 @@ class MdfFile {
   uint64_t first_data_group() const { return first_data_group_; }
   /// Steps of finalising the file that its writer did not complete (id_unfin_flags); 0 if it completed all.
   uint16_t left_undone() const { return left_undone_; }
-  static constexpr uint16_t kLastLength = 4;    ///< The length of the last DT block.
-  static constexpr uint16_t kVlsdOffsets = 64;  ///< The offsets of texts of variable length.
+  /// Bit of left_undone(): the length of the last DT block is not set.
+  static constexpr uint16_t kLastLength = 4;
+  /// Bit of left_undone(): the offsets of texts of variable length are not set.
+  static constexpr uint16_t kVlsdOffsets = 64;
 
  private:
   MappedFile file_;
