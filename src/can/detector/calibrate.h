@@ -10,13 +10,13 @@
 
 namespace plimsoll {
 
-/// What a detector was calibrated on, and the result.
+/// The traffic that a detector was calibrated on, and the result.
 struct CalibrationResult {
   int64_t windows = 0;     ///< Number of benign windows from which profile and levels were learned.
   int64_t left_out = 0;    ///< Number of windows with frames labelled as attacks.
   double seconds = 0;      ///< Length of the traffic.
   int64_t ids = 0;         ///< Number of IDs that the profile knows.
-  int64_t expected = 0;    ///< Number of IDs whose silence is noticed.
+  int64_t expected = 0;    ///< Number of IDs whose silence is detected.
   Fusion::Line line = {};  ///< The alarm level.
   Unsaved unsaved = {};    ///< The detector, if it could not be written.
 
