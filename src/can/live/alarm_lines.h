@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Where the current recording of a channel starts in the stream.
+/// The place in the stream at which the current recording of a channel starts.
 struct StreamPlace {
   std::string channel;  ///< Empty if the source records no channel, or channels are merged.
   int64_t first_window = 0;
@@ -40,7 +40,7 @@ class AlarmLines {
   /// last frame that its result needs. Errors: Failure if standard output cannot be written.
   void add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
-  /// Adds an alarm: the bus was silent for too long.
+  /// Adds an alarm for a bus that was silent for too long.
   void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
   void count_frames(int64_t frames) { frames_ += frames; }
   int64_t alarms() const { return alarms_; }
