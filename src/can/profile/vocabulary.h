@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 /// Messages by index: CAN IDs, or pairs of a CAN ID and a channel. A message outside the vocabulary has the
-/// index size(). Immutable, so any number of threads may look up.
+/// index size(). Immutable, so any number of threads may use it.
 class Vocabulary {
  public:
   explicit Vocabulary(MessageIds ids);
