@@ -11,8 +11,8 @@ namespace plimsoll {
 /// one event. The event is assigned to the frame that fits the ID's rhythm less: this one or the one before
 /// it. An added frame may be revealed only by the real frame after it, which may be in the next window; a
 /// window is therefore evaluated when kLookAhead more frames have arrived, or the recording has ended. All
-/// earlier frames decide which of two senders is the ID's own: frames of a recording are read once, from its
-/// first to its last. Not thread-safe.
+/// earlier frames of a recording decide which of two senders is the ID's own, so the frames are read once,
+/// from first to last. Not thread-safe.
 class ExtraFrames {
  public:
   static constexpr int64_t kLookAhead = 100;

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// Evaluates by how many doublings each ID's signals, as of its last frame, go beyond anything that they did
-/// before. If many IDs do so at once, the car is the cause; therefore the maximum over all other IDs in the
-/// window, or in the kLookBack frames before it, is subtracted from an ID's value.
+/// Evaluates by how many doublings the signals of each ID, as of its last frame, exceed anything before. If
+/// many IDs do so at once, the car is the cause; therefore the maximum over all other IDs in the window, or
+/// in the kLookBack frames before it, is subtracted from an ID's value.
 class LoneIds {
  public:
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
