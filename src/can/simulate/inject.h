@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Selects the IDs that attacks may target.
+/// Selects the IDs that may be targets of attacks.
 enum class TargetChoice : uint8_t {
   any,       ///< The ID of a random frame.
   periodic,  ///< The ID of a random frame among those of periodic IDs (periodic_ids.h).

@@ -15,7 +15,8 @@ namespace plimsoll {
 /// One recording of a simulated collection.
 struct SimulatedRecording {
   std::string split;
-  std::string name;  ///< "attack-free-1", "DoS-1": the traffic and the vehicle, counted from 1.
+  /// Kind of traffic and number of the vehicle, from 1, such as "attack-free-1" or "DoS-1".
+  std::string name;
   uint32_t vehicle = 0;
   std::optional<AttackKind> attack;
   int64_t frames = 0;
