@@ -41,9 +41,10 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// autoencoder.
 ///
 /// The graphs that a curriculum chooses are not known when stages are planned, so the plan gives an upper
-/// bound for the teacher's memory. With RunOptions::resume each stage continues where it was, and existing
-/// columns are kept. The objects that `options` points to must outlive the stages. Errors: InputError for
-/// windows on which not all stages can be trained, and for a `teacher` with other features or IDs.
+/// bound for the teacher's memory. With RunOptions::resume each stage continues where it stopped, and
+/// existing columns are kept. The objects that `options` points to must outlive the stages. Errors:
+/// InputError for windows on which not all stages can be trained, and for a `teacher` with other features or
+/// IDs.
 std::vector<Stage> distillation_stages(DistillOptions options);
 
 }  // namespace plimsoll

@@ -22,15 +22,15 @@ struct ScorerOptions {
   Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
   bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.
   TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
-  Rehearsal* rehearsal =
-      nullptr;  ///< Receives the budget that scoring needs; nothing is scored. Null: score.
+  /// If set, it receives the budget that scoring needs, and nothing is scored; null: score.
+  Rehearsal* rehearsal = nullptr;
 };
 
 /// The objective for scores: the detector's outputs, with unknown IDs as separate evidence if the detector
-/// needs that, and with all IDs unknown if requested.
+/// needs that, and with all IDs treated as unknown if requested.
 class ScoringObjective {
  public:
-  /// Errors: InputError if the detector wants other features than the source has.
+  /// Errors: InputError if the detector needs features other than the source's.
   ScoringObjective(const Detector& detector, const ScorerOptions& options);
   const Objective& operator*() const { return *layers_.back(); }
   const Objective* operator->() const { return layers_.back().get(); }
