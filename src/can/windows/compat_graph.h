@@ -16,8 +16,8 @@ struct CompatRows {
 
   int64_t first_row = 0;  ///< First row in its recording.
   int64_t count = 0;      ///< W, the number of rows.
-  int64_t first_frame =
-      0;  ///< Index of the recording's first frame in the given frames; negative if they begin later.
+  /// Index of the recording's first frame in the given frames; negative if they begin later.
+  int64_t first_frame = 0;
 
   int64_t frame(int64_t position) const { return first_frame + frame_of(first_row + position); }
   /// Number of frames that the window looks at, from frame(0) on.
