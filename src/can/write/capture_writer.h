@@ -13,8 +13,8 @@ namespace plimsoll {
 
 class TextWriter;
 
-/// A format in which captures are written, and its features beyond data frames with 11-bit and 29-bit IDs
-/// (docs/can-formats.md). Times are whole nanoseconds.
+/// A format in which captures are written, and the features that it has beyond data frames with 11-bit and
+/// 29-bit IDs (docs/can-formats.md). Times are whole nanoseconds.
 struct WrittenFormat {
   const char* name;    ///< Name for `convert --to`.
   const char* ending;  ///< File name ending: ".log".
@@ -41,7 +41,7 @@ struct WriteLosses {
   int64_t error_frames = 0;
 
   void add(const WriteLosses& other);
-  Json to_json() const;      ///< Only counts that are not 0.
+  Json to_json() const;      ///< The counts that are not 0.
   std::string text() const;  ///< "labels of 3 frames, 2 error frames"; empty if nothing was lost.
 };
 
