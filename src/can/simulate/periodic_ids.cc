@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kMinFrames = 50;
 constexpr int64_t kLongestMeanUs = 200'000;
-// The square of this does not overflow and exceeds the allowed sum of squares of fewer than 400 million
-// frames.
+// The square of this number does not overflow, and exceeds the sum of squares that is allowed for fewer than
+// 400 million frames.
 constexpr int64_t kLongestDeviationUs = 2'000'000'000;
 
 struct Paced {
