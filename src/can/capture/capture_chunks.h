@@ -42,8 +42,8 @@ class CaptureChunks {
   CaptureChunks(const std::vector<CaptureFile>& captures, const FormatOptions& options);
 
   /// Reads the next chunk into the memory of `chunk`. Returns false at the end. Every capture has at least
-  /// one chunk, which may be empty. Errors: InputError (damaged or unknown file, a line longer than a chunk),
-  /// UsageError (options).
+  /// one chunk, which may be empty. Throws InputError for a damaged or unknown file and for a line longer
+  /// than a chunk, and UsageError for wrong options.
   bool next(CaptureChunk& chunk);
 
  private:

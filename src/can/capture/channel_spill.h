@@ -11,8 +11,8 @@
 namespace plimsoll {
 
 /// Stores the frames of one channel of a capture with several on disk until the channels before it are
-/// written, because a data set holds one recording after the other. Not thread-safe. Errors: Failure (the
-/// disk).
+/// written, because a data set holds one recording after the other. Not thread-safe. Throws Failure if the
+/// disk cannot be used.
 class ChannelSpill {
  public:
   /// `beside` is a path on the disk that is to hold the frames: an unlinked file is created next to it.

@@ -115,8 +115,8 @@ class FrameReader {
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
   /// Opens the reader of a file by options.name or, with auto, by its first bytes, and moves `stream` into
-  /// it. Returns null and leaves `stream` unchanged for a text. Errors: InputError, also for a database,
-  /// which names a tool that converts it to a log.
+  /// it. Returns null and leaves `stream` unchanged for a text. Throws InputError for a damaged file, and for
+  /// a database, for which the error names a tool that converts it to a log.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 

@@ -34,8 +34,8 @@ struct IngestResult {
 /// Reads captures into a `frames` set. Chunks of at most 1 MiB of text are read in order, parsed on `threads`
 /// threads, across and within files, and written in order. Memory grows with the number of threads, not with
 /// the input. The output does not depend on the number of threads. `progress` receives the number of source
-/// bytes read so far and in total. Errors: InputError (file, line and column), UsageError (options),
-/// BudgetExceeded. On an error the output is unchanged.
+/// bytes read so far and in total. Throws InputError with file, line and column, UsageError for wrong
+/// options, and BudgetExceeded. On an error the output is unchanged.
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress);
 
 }  // namespace plimsoll

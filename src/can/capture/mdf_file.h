@@ -32,13 +32,13 @@ struct MdfEnd : InputError {
   using InputError::InputError;
 };
 
-/// A memory-mapped MDF 4 file (ASAM MDF 4.1 and 4.2). Blocks are checked when they are requested. Errors:
-/// InputError with file and byte. Thread-safe.
+/// A memory-mapped MDF 4 file (ASAM MDF 4.1 and 4.2). Blocks are checked when they are requested. All
+/// functions throw InputError with file and byte. Thread-safe.
 class MdfFile {
  public:
   explicit MdfFile(const std::filesystem::path& path);
 
-  /// The block at this byte. Errors: also MdfEnd.
+  /// The block at this byte. Throws MdfEnd if the file ends within it.
   MdfBlock block(uint64_t at) const;
   /// A block of data, which the end of the file may cut off; `is_whole` receives whether it is complete. None
   /// if the file ends within the header.

@@ -52,8 +52,8 @@ struct MdfCanGroups {
   int64_t other_records = 0;  ///< Records of data groups without frames, as far as the file counts them.
   std::optional<uint64_t> truncated_at = {};  ///< Start of the description within which the file ends.
 };
-/// The data groups that hold CAN frames. Errors: InputError (no such group, CAN XL, a block that is in two
-/// lists, anything unknown), BudgetExceeded.
+/// The data groups that hold CAN frames. Throws InputError if there is no such group, for CAN XL, for a block
+/// that is in two lists and for anything unknown; also BudgetExceeded.
 MdfCanGroups find_can_groups(const MdfFile& file);
 
 }  // namespace plimsoll
