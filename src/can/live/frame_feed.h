@@ -32,8 +32,8 @@ class FrameFeed {
 
   /// Replaces the contents of `frames` with the available frames, and their channels if the source records
   /// them. Waits until there is at least one frame or, on interfaces, until a tick has passed. Returns false
-  /// at the end, or when the stop flag is set. Errors: InputError (a capture of no known format, damaged
-  /// compressed data, with `strict` a malformed line), Failure.
+  /// at the end, or when the stop flag is set. Throws InputError for a capture of no known format, for
+  /// damaged compressed data and, with `strict`, for a malformed line; also Failure.
   virtual bool read(FrameBatch& frames) = 0;
   /// The time at which the system delivered the last of these frames. A window's latency is counted from this
   /// time.

@@ -43,8 +43,8 @@ uint32_t adopted_id(const std::string& text);
 /// on the same recording, up to rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
-  /// Errors: InputError (the file), UsageError (options), BudgetExceeded; for adopted IDs those of
-  /// require_calibratable().
+  /// Throws InputError for a damaged file, UsageError for options that do not fit the detector, and
+  /// BudgetExceeded; with adopted IDs also what require_calibratable() throws.
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.
