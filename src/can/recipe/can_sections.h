@@ -24,7 +24,7 @@ struct CanSections {
 /// function once at its start, before it reads a recipe.
 void register_can_recipe();
 
-/// Returns the sections of a recipe. Errors: Failure without register_can_recipe().
+/// Returns the sections of a recipe. Throws Failure if register_can_recipe() was not called.
 CanSections& can_sections(Recipe& recipe);
 const CanSections& can_sections(const Recipe& recipe);
 
