@@ -28,8 +28,8 @@ inline constexpr int kAttackKinds = 8;
 const char* attack_name(AttackKind kind);
 std::vector<std::string> attack_names(const std::vector<AttackKind>& kinds);
 
-/// Parses names of attacks separated by commas; "none" gives an empty list. Errors: UsageError (unknown, or
-/// named twice).
+/// Parses names of attacks separated by commas; "none" gives an empty list. Throws UsageError for a name that
+/// is unknown or occurs twice.
 std::vector<AttackKind> parse_attacks(std::string_view names);
 
 /// Parameters of one attacked recording.

@@ -45,7 +45,7 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// The result of the existing output, if it equals the one to be written. Errors: same as is_made_already().
+/// The result of the existing output, if it equals the one to be written. Errors: those of is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
                                           const Json& provenance,
                                           const std::vector<std::filesystem::path>& sources,
