@@ -13,8 +13,8 @@ namespace plimsoll {
 /// `profile`, and `id_index` is 0 because indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
-  /// Errors: InputError (windows by time of a recording without times, or with more than kMaxWindows windows
-  /// per frame).
+  /// Throws InputError for windows by time of a recording that has no times, or that has more than
+  /// kMaxWindows windows per frame.
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
   static constexpr int64_t kMaxWindows = 64;

@@ -38,7 +38,8 @@ struct WindowOptions {
   Calibration calibration = {};          ///< Only for behaviour features.
 };
 
-/// Errors: UsageError (unknown features, window below 2, stride below 1, compat by time).
+/// Throws UsageError for a window or a stride out of range, and for compat windows by time or with
+/// calibration.
 void check_window_options(const WindowOptions& options);
 
 /// The names of node and edge features of such graphs, without anything that depends on data.
@@ -79,10 +80,10 @@ struct TrainedContext {
 
 /// Opens the windows of a set. Members that `known` lacks are learned from the recordings selected by
 /// options.learn_from: for compat features a vocabulary of all their frames, for behaviour features the
-/// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Errors:
-/// UsageError (unknown features, window below 2, stride below 1, compat by time or of merged channels),
-/// InputError (no vocabulary or profile can be learned, channels merged in the set and not in `known` or vice
-/// versa, or as for BehaviourWindows).
+/// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Throws
+/// UsageError as check_window_options() does, and for compat windows of merged channels. Throws InputError as
+/// BehaviourWindows does, if no vocabulary or profile can be learned, and if channels are merged in only one
+/// of the set and `known`.
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            TrainedContext known = {});
 
