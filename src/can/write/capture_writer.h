@@ -51,9 +51,10 @@ struct WriteOptions {
 };
 
 /// Writes the frames of a capture to a file in the given order, so that `ingest can` reads the same frames
-/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Errors: Failure
-/// (disk), BudgetExceeded, UsageError (options), InputError (a frame that the format cannot hold and that may
-/// not be left out, a second channel if it records none, a time before 1970).
+/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Throws Failure
+/// if the disk cannot be used; UsageError for wrong options; InputError for a frame that the format cannot
+/// hold and that may not be left out, for a second channel in a format without channels, and for a time
+/// before 1970; and BudgetExceeded.
 class CaptureWriter {
  public:
   /// `file` must outlive the writer. The caller syncs it.

@@ -35,9 +35,9 @@ struct ConvertResult {
 
 /// Converts a `frames` set to a folder of captures with one file SPLIT/NAME.ending per recording, which
 /// `ingest can` reads back to the same columns. `progress` receives the number of frames done and in total.
-/// Errors: InputError that names the recording if the format cannot represent it (no times; no payload; kinds
-/// of frames that may not be left out; for candump, recordings with labels together with recordings without),
-/// UsageError, Failure, BudgetExceeded. On an error the output is unchanged.
+/// Throws InputError, which names the recording, if the format cannot represent it: if it has no times, no
+/// payloads or frames of a kind that may not be left out or, for candump, if only some recordings have
+/// labels. Also throws UsageError, Failure and BudgetExceeded. On an error the output is unchanged.
 ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress);
 
