@@ -6,8 +6,8 @@ namespace plimsoll {
 
 // Linux packets that hold CAN frames, as libpcap writes them.
 
-inline constexpr uint32_t kSocketCanLink = 227;  ///< LINKTYPE_CAN_SOCKETCAN: only the frame.
-/// LINKTYPE_LINUX_SLL: the frame after a header that names the protocol.
+inline constexpr uint32_t kSocketCanLink = 227;  ///< LINKTYPE_CAN_SOCKETCAN: a packet is only a frame.
+/// LINKTYPE_LINUX_SLL: a packet is a header that states the protocol, followed by a frame.
 inline constexpr uint32_t kCookedLink = 113;
 
 inline bool is_can_link(uint32_t link) {

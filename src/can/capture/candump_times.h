@@ -17,7 +17,7 @@ struct CandumpTimes {
   std::string warning = {};  ///< Warning for the user; empty if there is none.
 
   /// Determines the kind from the option, or from the first lines: only -t d and -t z write three digits
-  /// before the point and start at 0, and only the times of -t d run back repeatedly.
+  /// before the point and start at 0, and only the times of -t d run backwards repeatedly.
   static CandumpTimes detect(const FormatOptions& options, std::string_view first_lines);
 };
 

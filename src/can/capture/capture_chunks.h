@@ -23,14 +23,14 @@ struct CaptureChunk {
   std::shared_ptr<const CaptureFormat> format;  ///< Format of the file; null if it is binary.
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
-  CaptureFacts facts;                           ///< Facts of the file, set if `last` is.
+  CaptureFacts facts;                           ///< Facts about the file; set if `last` is true.
   std::optional<Truncation> truncation;  ///< Place at which the file is cut off; set in the last chunk only.
   bool may_be_cut = false;               ///< The text may end within its last line.
   bool refuse_cut = false;               ///< A text that ends within its last line is an error.
   int64_t begin = 0;                     ///< Unpacked bytes of the file before these lines.
   int64_t unpacked_bytes = 0;            ///< Bytes of these lines or frames, after decompression.
-  int64_t bytes_read = 0;                ///< Bytes read of the file itself so far.
-  std::string hash;                      ///< Hash of the file itself, in its last chunk.
+  int64_t bytes_read = 0;                ///< Bytes of the file itself, before decompression, read so far.
+  std::string hash;                      ///< Hash of the file itself; set in its last chunk.
 
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };

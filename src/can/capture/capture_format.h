@@ -155,9 +155,9 @@ class CaptureFormat {
 
   CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled()}; }
 
-  /// Chooses the format of a file by its first lines. options.warn receives its warnings. Throws UsageError
-  /// for wrong options, and InputError if the format is not recognised; its text contains `file` and names
-  /// --format table.
+  /// Chooses the format of a file by its first lines. options.warn receives the warnings of the format.
+  /// Throws UsageError for wrong options, and InputError, which names `file` and --format table, if the
+  /// format is not recognised.
   static std::unique_ptr<CaptureFormat> make(const FormatOptions& options, std::string_view first_lines,
                                              const std::string& file);
 };

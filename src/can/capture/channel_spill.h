@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// Stores the frames of one channel of a capture with several on disk until the channels before it are
-/// written, because a data set holds one recording after the other. Not thread-safe. Throws Failure if the
-/// disk cannot be used.
+/// Keeps the frames of one channel of a capture on disk until the channels before it have been written,
+/// because a data set holds one recording after the other. Not thread-safe. Throws Failure if the disk cannot
+/// be used.
 class ChannelSpill {
  public:
-  /// `beside` is a path on the disk that is to hold the frames: an unlinked file is created next to it.
+  /// Frames are stored in an unlinked file, which is created next to the path `beside`.
   ChannelSpill(std::filesystem::path beside, int64_t width) : beside_(std::move(beside)) {
     waiting_.width = width;
   }

@@ -37,7 +37,8 @@ template <typename Parse>
 int64_t parse_signed(std::string_view text, Parse&& parse) {
   return text.starts_with('-') ? -parse(text.substr(1)) : parse(text);
 }
-/// The time `since_ns` after `start_ns`. Errors before 1970 and after 2255 point at `at`.
+/// The time `since_ns` after `start_ns`. Throws LineError that points at `at` for a time before 1970 or after
+/// 2255.
 int64_t add_times(int64_t start_ns, int64_t since_ns, const char* at);
 
 /// Parses a CAN ID in hex, with or without 0x. The ID is extended (29 bits) if it does not fit in 11 bits or

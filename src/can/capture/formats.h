@@ -10,7 +10,7 @@ namespace plimsoll {
 std::unique_ptr<CaptureFormat> make_ctat_csv();
 /// HCRL's CSV: timestamp, ID in hex, DLC, DLC bytes in hex, flag R (normal) or T (attack).
 std::unique_ptr<CaptureFormat> make_hcrl_csv();
-/// HCRL's text: "Timestamp: 0.000000 ID: 0316 000 DLC: 8 05 20 ...". Unlabelled.
+/// HCRL's text: "Timestamp: 0.000000 ID: 0316 000 DLC: 8 05 20 ...". Its frames have no labels.
 std::unique_ptr<CaptureFormat> make_hcrl_text();
 /// can-utils' candump in both layouts, compact "(t) can0 123#AABB" and spaced "(t) can0 123 [2] AA BB", with
 /// any of its kinds of times or none.

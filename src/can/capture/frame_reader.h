@@ -67,8 +67,8 @@ class FrameTaker {
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
   /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
-  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was
-  /// not taken.
+  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was of
+  /// a channel that is not read.
   std::optional<uint32_t> current_channel(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
@@ -80,7 +80,7 @@ class FrameTaker {
   const FormatOptions& options() const { return options_; }
   /// Accepts a capture that is cut off at `position`. Errors: InputError with --truncated fail.
   void allow_cut(int64_t position) const;
-  /// Throws InputError "FILE: byte N: found F, expected E".
+  /// Throws InputError with the text "FILE: byte N: found F, expected E".
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
  private:

@@ -78,8 +78,8 @@ struct MdfChannel {
 };
 
 MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block);
-/// The channel's number in records of `record` bytes. Errors: InputError if it is not a number within the
-/// record, and for a conversion by a formula.
+/// The field of a channel in records of `record` bytes. Throws InputError if the channel is not a number
+/// within the record, or if its conversion is a formula.
 MdfField mdf_number(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record);
 
 }  // namespace plimsoll

@@ -56,7 +56,8 @@ class MdfFile {
   std::span<const uint8_t> bytes() const;
   int64_t start_ns() const { return start_ns_; }
   uint64_t first_data_group() const { return first_data_group_; }
-  /// Steps of finalising the file that its writer did not complete (id_unfin_flags); 0 if it completed all.
+  /// Flags of the steps that the writer of the file left out when it finished (id_unfin_flags); 0 if the file
+  /// is finalised.
   uint16_t left_undone() const { return left_undone_; }
   /// Bit of left_undone(): the length of the last DT block is not set.
   static constexpr uint16_t kLastLength = 4;

@@ -19,7 +19,7 @@ class MdfFrames {
  public:
   struct Frame {
     RawFrame raw;
-    uint64_t position = 0;  // The block that holds it.
+    uint64_t position = 0;  // Place of the block that holds the frame.
     std::array<uint8_t, 64> data{};
   };
 
@@ -50,7 +50,7 @@ class MdfFrames {
     uint64_t place = 0;
     std::optional<uint64_t> length;  // Length stated by the frame.
   };
-  // Payloads of variable length read so far, in order. `place` is the place of the next one among all
+  // Payloads of variable length read so far, in order. `place` is the place of the next payload among all
   // records.
   struct Texts {
     uint64_t place = 0;

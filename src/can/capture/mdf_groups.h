@@ -49,7 +49,7 @@ struct MdfDataGroup {
 
 struct MdfCanGroups {
   Vector<MdfDataGroup, Tag::ingest> groups;
-  int64_t other_records = 0;  ///< Records of data groups without frames, as far as the file counts them.
+  int64_t other_records = 0;  ///< Number of records in data groups without frames, if the file states it.
   std::optional<uint64_t> truncated_at = {};  ///< Start of the description within which the file ends.
 };
 /// The data groups that hold CAN frames. Throws InputError if there is no such group, for CAN XL, for a block

@@ -9,8 +9,8 @@ namespace plimsoll {
 
 // Conversion of the records of a channel group to frames.
 
-/// Converts seconds to nanoseconds as std::llround does, without a call for each frame: the largest number
-/// below one half is added. The seconds must be at most kMdfMaxSeconds from the start.
+/// Converts seconds to nanoseconds as std::llround does, by adding the largest number below one half, which
+/// needs no function call per frame. The seconds must be at most kMdfMaxSeconds from the start.
 inline int64_t mdf_nanoseconds(double seconds) {
   const double value = seconds * 1e9;
   return static_cast<int64_t>(value + std::copysign(0x1.fffffffffffffp-2, value));

@@ -58,7 +58,7 @@ class MdfStream {
   bool cut_off_ = false;
   uint64_t zeros_from_ = std::numeric_limits<uint64_t>::max();
 
-  std::span<const uint8_t> raw_;  // Bytes of the block that are not given or not inflated yet.
+  std::span<const uint8_t> raw_;  // Bytes of the block that have not been returned or inflated yet.
   bool packed_ = false;
   WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};

@@ -27,7 +27,7 @@ struct CaptureFile {
 std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge,
                                        const std::string& split = {});
 
-/// Whether a file is a capture by its name.
+/// Whether the name of a file is that of a capture.
 bool is_capture(const std::filesystem::path& path);
 
 /// The attack in a recording's name: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory". None for
