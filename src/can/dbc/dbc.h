@@ -80,7 +80,7 @@ class DbcPayload {
 /// A line of a DBC that breaks its grammar, and how it was handled.
 struct DbcRemark {
   int64_t line = 0;
-  std::string found;     ///< Text that was found, printable.
+  std::string found;     ///< Text that was found, in printable characters.
   std::string expected;  ///< Expected text, such as "a number after the m of a multiplexed signal".
   std::string done;      ///< Result, such as "left out".
 

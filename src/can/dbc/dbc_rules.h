@@ -28,7 +28,7 @@ inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "len
 struct DbcFinding {
   uint32_t can_id = 0;  ///< For a parameter group, the ID without its priority.
   DbcRule rule = DbcRule::unknown_message;
-  std::string signal;    ///< Empty if the rule applies to a message.
+  std::string signal;    ///< Empty if the rule is about the whole message.
   int64_t frames = 0;    ///< Number of frames that broke the rule.
   int64_t first_ns = 0;  ///< Time of the first of them.
   std::string found;     ///< Value in the first of them.
