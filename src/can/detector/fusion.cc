@@ -44,9 +44,9 @@ constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
 // or pairs.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
                                    static_cast<size_t>(Statistic::apart)};
-// This part also raises an alarm at its own level. Below that level it ranks windows by levels learned from
-// windows compared with half of the benign traffic, in units that are kRestlessRank times greater; otherwise
-// benign windows of the V40 would rank above attacked ones.
+// This part also raises an alarm at its own level. Below that level it only ranks windows. Its levels for
+// ranking are learned from windows that are compared with half of the benign traffic, and its units are
+// kRestlessRank times greater; otherwise benign windows of the V40 would rank above attacked ones.
 constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
 constexpr double kRestlessRank = 3;
 // A frame that comes too soon was sent by an attacker, or by a sender that had a reason to send at once. If

@@ -88,8 +88,8 @@ class Fusion {
 
   /// The fusion as tensors of a model file: "fusion.edge" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Reads such tensors; nothing if there is no "fusion.edge". Errors: InputError that names a tensor that is
-  /// missing, misshapen or holds impossible values.
+  /// Reads the result of tensors(); none if there is no "fusion.edge". Errors: InputError that names a tensor
+  /// that is missing, misshapen or holds impossible values.
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:
@@ -100,8 +100,8 @@ class Fusion {
 
   Parts edges_;
   Parts units_;
-  double support_ =
-      std::numeric_limits<double>::quiet_NaN();  // The edge of the classifier, which may be negative.
+  // The edge of the classifier, which may be negative.
+  double support_ = std::numeric_limits<double>::quiet_NaN();
   bool gat_ranks_ = false;  // Whether the classifier ranks windows and raises no alarm alone.
   std::vector<Line> lines_;
   double scale_ = 1;  // The excess for which the score is 1.
