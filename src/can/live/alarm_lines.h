@@ -33,7 +33,7 @@ class AlarmLines {
     const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the lines.
     bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
   };
-  /// `watch` was started when the process began its work.
+  /// `watch` must have been started at the start of the process, and must outlive the object.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
   /// Adds an evaluated window and prints it if the options select it. `arrived` is the arrival time of the

@@ -28,7 +28,7 @@ class Detection {
     DetectOptions detect;
     FormatOptions format = {};  ///< Provides the names of the feed's channels.
     std::optional<Incidents::Options> incidents;
-    Incidents::Report report;  ///< Reports an incident.
+    Incidents::Report report;  ///< Called to report an incident.
     int64_t tick_ns = 0;       ///< Interval at which silence is evaluated; 0: never.
   };
   /// Set `reload` to read the detectors' files again; the new detectors get the frames that have not been
