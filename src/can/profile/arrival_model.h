@@ -38,7 +38,8 @@ struct Arrival {
 struct ArrivalCounts {
   static constexpr int kParts = 8;
 
-  /// The spans of one kind: their number, and the minimum of each part of the traffic in ascending order.
+  /// The spans of one kind: their number, and the minimum span in each part of the traffic, in ascending
+  /// order.
   struct Spans {
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     int64_t count = 0;
@@ -86,7 +87,8 @@ class ArrivalModel {
   /// Default margin in doublings. An added frame halves the span of two gaps, and at least one of the two
   /// gaps next to it is at most half as long as usual.
   static constexpr double kMargin = 0.6;
-  /// Minimum margin. An ID has it if its period is within kMinMargin / kRegular doublings of its minimum gap.
+  /// Minimum margin. It is that of an ID whose period is within kMinMargin / kRegular doublings of its
+  /// minimum gap.
   static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
   /// Margin for an irregular ID, whose eight gaps vary in length: only a burst that is sixteen times as fast

@@ -72,11 +72,12 @@ class BehaviourProfile {
     std::array<double, kPayloadBytes> byte_mean{};  ///< Mean of byte / 255.
     std::array<double, kPayloadBytes> byte_units{};
 
-    // Set for IDs that send regularly, otherwise 0.
+    // Set for IDs that are sent regularly, otherwise 0.
     int64_t min_two_gaps = 0;  ///< Minimum nanoseconds from a frame to the second one after it.
     int64_t longest_gap = 0;   ///< Maximum nanoseconds from a frame to the next.
 
-    // Set for IDs with at least kMinSamplesToExpect payloads. For others nothing is impossible.
+    // Set for IDs with at least kMinSamplesToExpect payloads. For other IDs no payload is considered
+    // impossible.
     uint64_t fixed_bits = 0;                            ///< Bits of the first eight bytes that never changed.
     uint64_t fixed_value = 0;                           ///< Values of fixed_bits.
     std::array<uint8_t, kPayloadBytes> max_change{};    ///< Maximum change of a byte from frame to frame.

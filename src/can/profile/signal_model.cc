@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kPayloadBits = 64;
-// A bit begins another signal if it flips less often than this share of the flips of the bit above it.
+// A bit starts another signal if it flips less often than this share of the flips of the bit above it.
 constexpr double kFall = 0.6;
 // Only signals that change in at least kLivelyParts of the kParts parts of benign traffic are kept: a signal
 // that changes only at rare events changes differently at each event.

@@ -35,7 +35,7 @@ struct SignalPair {
 /// threads may read.
 class SignalPairs {
  public:
-  /// Minimum benign range of a signal in a pair. Counters and states have a smaller one.
+  /// Minimum benign range of a signal in a pair. Counters and states have a smaller range.
   static constexpr int32_t kMinRange = 64;
   /// Maximum spread of the differences, as a share of the smaller range.
   static constexpr double kMaxSpread = 0.25;
