@@ -37,7 +37,7 @@ class ExtraFrames {
   void reset() { recording_ = nullptr; }
 
  private:
-  // What is known about one ID since the recording began.
+  // The state of one ID since the start of the recording.
   struct Seen {
     static constexpr int kGaps = 8;
     int64_t count = 0;
@@ -54,7 +54,7 @@ class ExtraFrames {
     // Whether a frame with this time fits the rhythm of the earlier frames better than the last own frame
     // does.
     bool fits_better(int64_t time_ns) const;
-    // Puts a frame in place of the last own one; returns the replaced frame.
+    // Replaces the ID's last own frame with this one; returns the replaced frame.
     int64_t replace_last(int64_t time_ns, uint64_t new_payload, int64_t frame);
   };
   // The excess that a frame reveals, and the frame of its ID that came too soon.

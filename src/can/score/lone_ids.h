@@ -15,8 +15,8 @@ class LoneIds {
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
   /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }
-  /// Records a frame of an ID. `any` is the value that is subtracted from those of other IDs; `evaluated` is
-  /// the value that is evaluated, at most `any`.
+  /// Records a frame of an ID. `any` is the value that is subtracted from those of other IDs; `evaluated`, at
+  /// most `any`, is the value from which those of other IDs are subtracted.
   void put(int32_t id, int64_t frame, float any, float evaluated) {
     all_[static_cast<size_t>(id)] = {frame, any, evaluated};
   }
