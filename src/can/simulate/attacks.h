@@ -23,8 +23,8 @@ enum class AttackKind : uint8_t {
 };
 inline constexpr int kAttackKinds = 8;
 
-/// "DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade", "injection", "flooding": as in names
-/// of recordings.
+/// The name of an attack, as in names of recordings: "DoS", "fuzzing", "spoofing", "replay", "suppression",
+/// "masquerade", "injection" or "flooding".
 const char* attack_name(AttackKind kind);
 std::vector<std::string> attack_names(const std::vector<AttackKind>& kinds);
 
@@ -36,7 +36,7 @@ std::vector<AttackKind> parse_attacks(std::string_view names);
 struct AttackPlan {
   AttackKind kind = AttackKind::dos;
   uint64_t seed = 0;
-  uint32_t recording = 0;  ///< Number of the recording. Each number draws its own random numbers.
+  uint32_t recording = 0;  ///< Number of the recording, which selects its random numbers.
   uint32_t target = 0;     ///< Target ID of all attacks other than DoS, fuzzing and replay.
   uint32_t lowest = 0;     ///< Lowest ID of the bus.
   uint8_t channel = 0;     ///< Channel of the bus, if the recording has merged channels.
@@ -66,8 +66,8 @@ Burst burst_of(const AttackPlan& plan, int64_t cycle);
 /// waits for the next gap; it is dropped when its burst is over. A changed payload differs in its first two
 /// bytes, in the same bits throughout a burst. Injection and flooding change the target's last payload before
 /// the burst, so they skip bursts before which they have not heard the target; injection needs two frames,
-/// because it measures the rate over all frames heard so far. Times of the source may run back; cycles follow
-/// the latest time seen. Not thread-safe.
+/// because it measures the rate over all frames heard so far. Times of the source may run backwards; cycles
+/// follow the latest time seen. Not thread-safe.
 class AttackedFrames : public FrameSource {
  public:
   /// `frames` must outlive it.
@@ -112,7 +112,7 @@ class AttackedFrames : public FrameSource {
   Burst burst_;
   SimulationDraws draws_;
   uint64_t mask_ = 0;     // Bits in which forged payloads differ.
-  bool started_ = false;  // The burst of this cycle has begun.
+  bool started_ = false;  // The burst of this cycle has started.
   bool has_pending_ = false;
   uint32_t interval_us_ = 0;             // Interval of injected frames.
   int64_t slot_ns_ = 0;                  // Time at which the next injected frame is due, without jitter.

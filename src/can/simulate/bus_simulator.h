@@ -52,7 +52,7 @@ struct Vehicle {
   static constexpr size_t kMaxMessages = 64;
   std::vector<Message> messages;
 
-  int64_t frames_per_1000_s() const;  ///< Frame rate without attacks.
+  int64_t frames_per_1000_s() const;  ///< Frames in 1,000 s without attacks.
 };
 
 /// Makes the vehicle with this number. The result is the same for the same seed.
