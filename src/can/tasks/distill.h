@@ -30,12 +30,12 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// The stages, in this order; each stage that trains a detector writes it to its folder.
 ///
 /// - autoencoder: the teacher's VGAE, on benign windows.
-/// - difficulty: a column for all benign training windows.
+/// - difficulty: a column of reconstruction errors for all benign training windows.
 /// - teacher_encodings: a column of the autoencoder's outputs for the benign training and validation windows.
 /// - teacher: the GAT, trained by curriculum.
 /// - teacher_logits: a column of the teacher's outputs for all training and validation windows.
 /// - student_vgae, student_gat: students distilled from the outputs of the stages above.
-/// - student_gat_alone: the same GAT from labels alone.
+/// - student_gat_alone: the same GAT, trained on labels alone.
 ///
 /// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage
 /// autoencoder.

@@ -63,7 +63,7 @@ struct DetectorFigures {
   }
 };
 
-/// All detectors at all thresholds, on graphs that have something in common.
+/// All detectors at all thresholds, on one group of graphs: a split, an attack or a recording.
 struct EvaluatedGroup {
   std::string name;                   ///< Name of the split, the attack or the recording.
   std::optional<std::string> attack;  ///< The attack, if the group is a recording.
@@ -102,8 +102,8 @@ struct Evaluation {
   std::vector<EvaluatedSplit> splits;
 };
 
-/// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are given, not
-/// computed. Errors: InputError for a NaN score, such as that of a model whose training diverged.
+/// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are not computed here.
+/// Errors: InputError for a NaN score, such as that of a model whose training diverged.
 Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
                     std::span<const DetectorScores> detectors);
 

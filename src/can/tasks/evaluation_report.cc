@@ -244,7 +244,7 @@ void add_groups(Report& report, const std::vector<EvaluatedGroup>& groups, const
   report.end_details();
 }
 
-// Adds the only table by attack that is always open.
+// Adds the table by attack, the only table that is always open.
 void add_attacks(Report& report, const EvaluatedSplit& split) {
   if (split.attacks.empty()) return;
   Report::Table table{{"<F1 at the lowest rate", "windows", "with attacks"}, {}};

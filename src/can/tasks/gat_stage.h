@@ -17,11 +17,11 @@ struct GatStageOptions {
   std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
   const Recipe* recipe = nullptr;           ///< The section gat describes the model to train.
   const TrainingSplit* split = nullptr;
-  const Curriculum* curriculum = nullptr;  ///< Null: every epoch trains on all graphs.
+  const Curriculum* curriculum = nullptr;  ///< Null: every epoch uses all graphs.
   /// The teacher whose logits the model also learns (recipe->distillation); empty: it learns only labels.
   TeacherOutputs teacher = {};
   DetectorFacts facts;  ///< Thresholds are added.
-  RunOptions run;       ///< model.safetensors is written to its folder as well.
+  RunOptions run;       ///< model.safetensors is also written to the folder of the run.
 };
 
 /// The memory that train_gat() would need and get; nothing is written. Errors: those of train_gat().

@@ -41,9 +41,9 @@ class ScoringObjective {
 };
 
 /// Scores graphs with a detector, block by block; the greater the score, the more a graph looks like an
-/// attack. The score of a GAT is the log-odds of class 1, that of an autoencoder the reconstruction error
-/// from means, weighted as in training: squared error of features + 0.1 cross-entropy of IDs + 0.05 binary
-/// cross-entropy of neighbours.
+/// attack. The score of a GAT is the log-odds of class 1. The score of an autoencoder is the reconstruction
+/// error, computed from the means of codes and weighted as in training: squared error of features + 0.1
+/// cross-entropy of IDs + 0.05 binary cross-entropy of neighbours.
 class Scorer {
  public:
   /// `lists` are the graphs to be scored. The detector and the options' spans must outlive the scorer.

@@ -16,7 +16,7 @@ struct VgaeStageOptions {
   TeacherOutputs teacher = {};
   int64_t teacher_latent = 0;  ///< Width of the teacher's code.
   DetectorFacts facts;         ///< Thresholds are added.
-  RunOptions run;              ///< model.safetensors is written to its folder as well.
+  RunOptions run;              ///< model.safetensors is also written to the folder of the run.
 };
 
 /// The memory that train_vgae() would need and get; nothing is written. Errors: those of train_vgae().
