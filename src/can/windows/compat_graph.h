@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// A window of the published code's rows. A row is a frame and the next one; the last frame of each chunk of
-/// a recording is not the first frame of a row.
+/// A window of rows, as the published code makes them. A row is a frame and the next one; the last frame of
+/// each chunk of a recording is not the first frame of a row.
 struct CompatRows {
   static constexpr int64_t kChunk = 5000;  ///< Number of frames that the published code reads at a time.
 

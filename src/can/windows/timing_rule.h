@@ -44,7 +44,7 @@ class TimingRule {
  private:
   struct Id {
     int64_t min_gap = 0;  // In nanoseconds; 0: there is none.
-    int64_t max = 0;      // Frames in a window.
+    int64_t max = 0;      // Maximum number of frames in a benign window.
   };
   struct Learner;
   struct Scorer;
