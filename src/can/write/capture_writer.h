@@ -33,7 +33,7 @@ const WrittenFormat& written_format(const std::string& name);
 /// for a format that is only read, which names a tool that writes it.
 const WrittenFormat* format_of_ending(const std::filesystem::path& path);
 
-/// Frames whose contents a format could not hold.
+/// Numbers of frames whose contents a format could not hold.
 struct WriteLosses {
   int64_t labels = 0;
   int64_t flags = 0;          ///< Frames that lost their direction, FD, BRS or ESI.
