@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "engine/plan/start_up.h"
+#include "telemetry/counted.h"
 #include "telemetry/progress.h"
 #include "telemetry/table.h"
 
@@ -30,6 +31,14 @@ std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskS
   return std::max(reading.seconds, seconds);
 }
 
+// Seconds of the whole run with this plan: start-up, and as many epochs as it may have.
+std::optional<double> seconds_of_run(const MemoryPlan& plan, const DiskSpeed& disk) {
+  if (!plan.reading_of_run || !plan.start_up) return std::nullopt;
+  const auto epoch = seconds_of(*plan.reading_of_run, disk);
+  if (!epoch) return std::nullopt;
+  return plan.start_up->seconds + static_cast<double>(plan.epochs) * *epoch;
+}
+
 std::string bytes_of(double bytes) {
   return format_bytes(static_cast<int64_t>(bytes));
 }
@@ -45,6 +54,10 @@ void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
                seconds && *seconds <= kMaxEstimateSeconds ? fmt::format("{:.1f}", *seconds) : "-"});
   }
   if (plan.start_up) fmt::print("{}\n", start_up_in_words(*plan.start_up));
+  if (const auto seconds = seconds_of_run(plan, disk); seconds && *seconds <= kMaxEstimateSeconds)
+    fmt::print("whole run with this budget: {} predicted, start-up and up to {} of {}\n",
+               format_seconds(*seconds), counted(plan.epochs, "epoch"),
+               format_seconds(*seconds_of(*plan.reading_of_run, disk)));
   fmt::print("what memory buys, estimated for this disk (reads {}/s or {} scattered rows/s, writes {}/s)\n{}",
              bytes_of(disk.read), format_count(static_cast<int64_t>(disk.rows)), bytes_of(disk.write),
              table.text());
@@ -62,7 +75,13 @@ Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk) {
                      {"compute_seconds", at.seconds},
                      {"epoch_seconds", seconds ? Json(*seconds) : Json()}});
   }
+  const auto run = seconds_of_run(plan, disk);
+  const auto epoch = plan.reading_of_run ? seconds_of(*plan.reading_of_run, disk) : std::nullopt;
   return {{"start_up", plan.start_up ? start_up_json(*plan.start_up) : Json()},
+          {"run",
+           {{"epochs", plan.epochs},
+            {"epoch_seconds", epoch ? Json(*epoch) : Json()},
+            {"seconds", run ? Json(*run) : Json()}}},
           {"disk_reads_per_s", disk.read},
           {"disk_rows_per_s", disk.rows},
           {"disk_writes_per_s", disk.write},

@@ -90,7 +90,9 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   fmt::print("expected speed\n{}", speed.text());
   fmt::print("{}: {} blocks looked at{}, in {}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact,
              format_count(plan.blocks_planned),
-             plan.all_blocks_known ? ", all of the run" : ", and the corner of the limits",
+             plan.all_blocks_known ? ", all of the run"
+             : plan.start_up       ? ", and a bound for those of later epochs"
+                                   : ", and the corner of the limits",
              format_seconds(plan.seconds));
 }
 

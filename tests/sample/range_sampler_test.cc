@@ -197,8 +197,11 @@ TEST_F(RangeSamplerTest, ItEndsWhenItIsTold) {
 // It is reported from the first hop on, before the first sample is complete.
 TEST_F(RangeSamplerTest, ARunReportsHowManyBlocksAreSampled) {
   NeighbourSourceOptions asked = options();
-  for (const bool in_ranges : {false, true}) {
-    if (in_ranges) asked.scratch = {.folder = {}, .bytes = {}, .temporary = folder_.path()};
+  // A folder without free space: lists are then read for one group of blocks after the other.
+  const std::filesystem::path no_space = "/proc";
+  for (const std::filesystem::path& temporary : {std::filesystem::path(), folder_.path(), no_space}) {
+    const bool in_ranges = temporary == folder_.path();
+    asked.scratch = {.folder = {}, .bytes = {}, .temporary = temporary};
     const auto source = open(asked);
     int64_t calls = 0, last = 0;
     source->report_sampling([&](int64_t done, int64_t total) {
@@ -209,7 +212,7 @@ TEST_F(RangeSamplerTest, ARunReportsHowManyBlocksAreSampled) {
     });
     {
       std::optional<LedgerCap> cap;
-      if (in_ranges) cap.emplace(5 << 20);
+      if (!temporary.empty()) cap.emplace(5 << 20);
       source->shapes(2);
     }
     EXPECT_EQ(last, source->graphs());

@@ -20,7 +20,7 @@ StageResult DetectorStage::train(const BlockSource& source) {
   StageResult result;
   result.fit = plimsoll::fit(fit);
   result.weights_hash = detector.parameters().hash();
-  set_thresholds(detector, source, fit.shapes, recipe, *fit.split, fit.run);
+  set_thresholds(detector, source, fit.shapes.stored(), recipe, *fit.split, fit.run);
   if (fit.run.writes()) save_detector(fit.run.folder / "model.safetensors", detector);
   result.detector = std::move(detector);
   return result;

@@ -37,10 +37,9 @@ std::vector<at::Tensor> gradients_of(const at::Tensor& loss, double scale,
 
 }  // namespace
 
-BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const Objective& objective, const BlockLimits& limits,
-                         const ExecutionPlan& execution, OffloadedTeacher* teacher, int64_t lanes,
-                         Exchange* exchange)
+BlockEngine::BlockEngine(const BlockSource& source, const GraphShapes& shapes, const Objective& objective,
+                         const BlockLimits& limits, const ExecutionPlan& execution, OffloadedTeacher* teacher,
+                         int64_t lanes, Exchange* exchange)
     : shapes_(shapes),
       objective_(objective),
       limits_(limits),
@@ -81,7 +80,11 @@ void BlockEngine::expect(std::span<const int64_t> batch) {
 int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
   const ItemKind& kind = item_kind(objective_.collate_options().items);
   int64_t items = 0;
-  for (const int64_t g : graphs) items += kind.count(shapes_[static_cast<size_t>(g)]);
+  for (const int64_t g : graphs) {
+    GraphShape shape = shapes_[g];
+    if (shapes_.bounded().contains(g)) runner_.source().count_items(g, shape);
+    items += kind.count(shape);
+  }
   return items;
 }
 

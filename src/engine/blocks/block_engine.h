@@ -63,7 +63,7 @@ class BlockEngine {
   /// All arguments must outlive the engine. `shapes` has one entry per graph of the source. `teacher` and
   /// `exchange` may be null. `lanes` is the number of lanes of a batch (engine/blocks/lane_tree.h), at least
   /// the number of ranks of `exchange`.
-  BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
+  BlockEngine(const BlockSource& source, const GraphShapes& shapes, const Objective& objective,
               const BlockLimits& limits, const ExecutionPlan& execution = {},
               OffloadedTeacher* teacher = nullptr, int64_t lanes = 1, Exchange* exchange = nullptr);
 
@@ -128,7 +128,7 @@ class BlockEngine {
   void try_out(std::span<const int64_t> batch);
 
   const Objective& objective() const { return objective_; }
-  std::span<const GraphShape> shapes() const { return shapes_; }
+  const GraphShapes& shapes() const { return shapes_; }
   const BlockLimits& limits() const { return limits_; }
   BlockRunner& runner() { return runner_; }
   const BlockRunner& runner() const { return runner_; }
@@ -153,7 +153,7 @@ class BlockEngine {
   LaneTree<BatchSum> make_sums();
   void require_finite(const at::Tensor& losses, const GraphBlock& block, const Batch& batch) const;
 
-  std::span<const GraphShape> shapes_;
+  GraphShapes shapes_;
   const Objective& objective_;
   const BlockLimits limits_;
   const ExecutionPlan execution_;

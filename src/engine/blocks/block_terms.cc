@@ -84,14 +84,14 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
   const ItemKind& kind = item_kind(options.items);
   OrderTerms order;
   for (const int64_t g : graphs) {
-    const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
+    const GraphShape& shape = shapes.graphs[g];
     t[kNodes] += shape.nodes;
     t[kEdges] += shape.edges;
     t[kSelfLoops] += shape.self_loops;
     if (kind.has_term()) t[kItems] += kind.count(shape);
     t[kMaxIn] = std::max(t[kMaxIn], max_in(shape, options));
     if (prefixes)
-      raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, t);
+      raise_prefixes(shapes.prefixes_of(g), options, t);
     else
       order.add(shape.nodes);
   }
@@ -113,10 +113,10 @@ void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
   if (prefixes) highest.resize(place_of(shapes.hops(), kPrefixNodes), 0);
   int64_t largest = 0;
   for (const int64_t g : graphs) {
-    const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
+    const GraphShape& shape = shapes.graphs[g];
     highest[kMaxIn] = std::max(highest[kMaxIn], max_in(shape, options));
     largest = std::max<int64_t>(largest, shape.nodes);
-    if (prefixes) raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, highest);
+    if (prefixes) raise_prefixes(shapes.prefixes_of(g), options, highest);
   }
   const int64_t nodes = highest[kNodes];
   highest[kSegmentGroups] = OrderTerms::segment_groups(highest[kGraphs]);

@@ -51,20 +51,20 @@ inline int64_t nodes_computed(const Terms& terms) {
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 
-/// The sizes of a source's graphs, one entry per graph, and of their prefixes if they are samples
-/// (BlockSource::prefix_shapes), or of their parts if nodes have types.
+/// The sizes of a source's graphs, and of their prefixes if they are samples (BlockSource::prefix_shapes), or
+/// of their parts if nodes have types.
 struct BlockShapes {
-  std::span<const GraphShape> graphs;
+  GraphShapes graphs;
   std::span<const GraphShape> prefixes = {};
   std::span<const int32_t> parts = {};  ///< BlockSource::part_counts().
 
-  size_t part_counts() const { return parts.empty() ? 0 : parts.size() / graphs.size(); }
-  std::span<const int32_t> parts_of(size_t graph) const {
-    return parts.subspan(graph * part_counts(), part_counts());
+  size_t part_counts() const { return parts.empty() ? 0 : parts.size() / graphs.stored().size(); }
+  std::span<const int32_t> parts_of(int64_t graph) const {
+    return parts.subspan(graphs.bounded().place_of(graph) * part_counts(), part_counts());
   }
-  size_t hops() const { return prefixes.empty() ? 0 : prefixes.size() / graphs.size(); }
-  std::span<const GraphShape> prefixes_of(size_t graph) const {
-    return prefixes.subspan(graph * hops(), hops());
+  size_t hops() const { return prefixes.empty() ? 0 : prefixes.size() / graphs.stored().size(); }
+  std::span<const GraphShape> prefixes_of(int64_t graph) const {
+    return prefixes.subspan(graphs.bounded().place_of(graph) * hops(), hops());
   }
 };
 

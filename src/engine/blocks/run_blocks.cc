@@ -24,8 +24,7 @@ void TermBox::widen(const Terms& min, const Terms& max) {
   }
 }
 
-void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                  const BlockLimits& limits,
+void visit_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit) {
   const GraphList begins = cut_blocks(graphs, shapes, limits);
   for (size_t b = 0; b + 1 < begins.size(); ++b) {
@@ -35,7 +34,7 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
 }
 
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
-                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
+                           const GraphShapes& shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit) {
   GraphList graphs(order.training.size());
   int64_t seen = 0;
@@ -59,9 +58,7 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
   // The maximum of a quantity over `count` graphs, capped by `limit`, but at least that of the largest graph.
   const auto max = [&](auto count_of, int64_t limit) {
     if (graphs.empty()) return int64_t{0};
-    const auto of_graph = [&](int64_t g) -> int64_t {
-      return count_of(shapes.graphs[static_cast<size_t>(g)]);
-    };
+    const auto of_graph = [&](int64_t g) -> int64_t { return count_of(shapes.graphs[g]); };
     GraphList largest(std::min(count, graphs.size()));
     std::ranges::partial_sort_copy(graphs, largest, std::greater<>(), of_graph, of_graph);
     int64_t sum = 0;

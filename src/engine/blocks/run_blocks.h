@@ -24,11 +24,10 @@ struct TermBox {
 /// hold `max_graphs` graphs in total. Returns whether all were visited. If the order is not known yet, it
 /// visits epochs of all graphs and returns false.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
-                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
+                           const GraphShapes& shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
 /// Visits every block of a list, in its order.
-void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                  const BlockLimits& limits,
+void visit_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit);
 
 /// Returns the corner of the limits: an upper bound of every term for any block of these graphs, in any

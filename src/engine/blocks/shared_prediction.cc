@@ -14,7 +14,7 @@ namespace {
 
 // A list that is cut into blocks. In each round, every rank predicts a few of them.
 struct Rounds {
-  Rounds(const Objective& objective, std::span<const GraphShape> shapes, const BlockLimits& limits,
+  Rounds(const Objective& objective, const GraphShapes& shapes, const BlockLimits& limits,
          std::span<const int64_t> list, int of_ranks)
       : graphs(list), begins(cut_blocks(list, shapes, limits)), ranks(of_ranks) {
     constexpr int64_t kBytes = int64_t{1} << 20;  // Bytes of a round, unless one block per rank needs more.
@@ -24,8 +24,7 @@ struct Rounds {
     numbers.reserve(static_cast<size_t>(blocks()));
     for (int64_t b = 0; b < blocks(); ++b) {
       numbers.push_back(0);
-      for (const int64_t g : graphs_of(b, b + 1))
-        numbers.back() += kind.count(shapes[static_cast<size_t>(g)]);
+      for (const int64_t g : graphs_of(b, b + 1)) numbers.back() += kind.count(shapes[g]);
       numbers.back() *= objective.outputs();
       max = std::max(max, numbers.back());
     }
@@ -164,7 +163,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
   });
 }
 
-int64_t bytes_to_predict_on_ranks(const Objective& objective, std::span<const GraphShape> shapes,
+int64_t bytes_to_predict_on_ranks(const Objective& objective, const GraphShapes& shapes,
                                   const BlockLimits& limits,
                                   const std::vector<std::span<const int64_t>>& lists, int ranks) {
   if (ranks == 1) return 0;

@@ -21,7 +21,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
 
 /// Returns the maximum bytes (Tag::columns) that predict_on_ranks() holds in addition to the engine for one
 /// of these lists.
-int64_t bytes_to_predict_on_ranks(const Objective& objective, std::span<const GraphShape> shapes,
+int64_t bytes_to_predict_on_ranks(const Objective& objective, const GraphShapes& shapes,
                                   const BlockLimits& limits,
                                   const std::vector<std::span<const int64_t>>& lists, int ranks);
 

@@ -270,6 +270,7 @@ class Fit {
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
     order.graphs_of(position_.epoch, held_.order);
+    engine_.runner().prepare(batch(position_.step));
     engine_.expect(batch(position_.step));
     for (;;) {
       const std::span<const int64_t> graphs = batch(position_.step);

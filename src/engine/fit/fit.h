@@ -75,7 +75,7 @@ int64_t lanes_of(const TrainingSection& training, const ParameterList& parameter
 
 struct FitOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< One entry per graph of the source.
+  GraphShapes shapes;  ///< One entry per graph of the source.
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;

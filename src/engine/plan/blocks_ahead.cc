@@ -25,12 +25,14 @@ double predicted_seconds(const ReadingCost& cost, const BlocksAhead& ahead, int6
 }  // namespace
 
 BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, int64_t graph_bytes,
-                          const std::function<int64_t(const BlocksAhead&)>& cache_bytes) {
-  if (cache_bytes(max) >= source.max_cache_bytes()) return max;  // Nothing is missing.
+                          const std::function<LeftByBlocks(const BlocksAhead&)>& divide) {
+  if (divide(max).cache_bytes >= source.max_cache_bytes()) return max;  // Nothing is missing.
   std::optional<BlocksAhead> best;
   double best_seconds = 0;
-  const auto consider = [&](const BlocksAhead& ahead) {
-    const auto cost = source.reading_cost(std::max<int64_t>(cache_bytes(ahead), 0));
+  const auto consider = [&](const BlocksAhead& asked) {
+    const LeftByBlocks left = divide(asked);
+    const BlocksAhead ahead{asked.blocks, left.prefetch};
+    const auto cost = source.reading_cost(std::max<int64_t>(left.cache_bytes, 0));
     if (!cost) return;
     const double seconds = predicted_seconds(*cost, ahead, graph_bytes);
     const double gain = !best || ahead.blocks == best->blocks ? 0 : kMinGain;

@@ -106,13 +106,18 @@ void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
   const double rate = plan.execution.graphs_per_s;
   const double seconds = rate > 0 ? mean * blocks / rate : 0;
   const int64_t without_cache = plan.peak - plan.execution.cache_bytes;
+  const auto reading_with = [&](double share, int64_t bytes) {
+    const ReadingCost cost = *input.source->reading_cost(bytes);
+    return MemoryPlan::Reading{share,        std::max(without_cache + bytes, plan.min_budget),
+                               seconds,      cost.read,
+                               cost.written, cost.pieces};
+  };
   for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
     const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
-    const int64_t bytes = share < 1 ? std::min(max, part) : max;
-    const ReadingCost cost = *input.source->reading_cost(bytes);
-    plan.reading.push_back({share, std::max(without_cache + bytes, plan.min_budget), seconds, cost.read,
-                            cost.written, cost.pieces});
+    plan.reading.push_back(reading_with(share, share < 1 ? std::min(max, part) : max));
   }
+  plan.reading_of_run = reading_with(0, plan.execution.cache_bytes);
+  plan.epochs = input.epochs;
 }
 
 }  // namespace

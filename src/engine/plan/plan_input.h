@@ -25,7 +25,7 @@ struct PendingAllocation {
 /// The graphs that a run works on, and how it works on them.
 struct PlanInput {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< One entry per graph of the source.
+  GraphShapes shapes;  ///< One entry per graph of the source.
   const Objective* objective = nullptr;
   /// Weights that stay in memory and are not trained, such as a teacher's. They are already held or in
   /// `missing`. May be null.

@@ -41,7 +41,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
   BlockTerms terms;
   BlocksAtOnce at_once{kind == WorkKind::training   ? in.batch_size
                        : kind == WorkKind::teaching ? in.offloaded_teacher->max_graphs()
-                                                    : static_cast<int64_t>(in.shapes.size())};
+                                                    : in.source->graphs()};
   all_known = visit([&](std::span<const int64_t> block) {
     at_once.add(block);
     count_terms(block, in.block_shapes(), options, terms);
@@ -50,6 +50,11 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
   });
   max_at_once = all_known ? at_once.max : std::min(in.batch_size, static_cast<int64_t>(in.training.size()));
   if (all_known) return;
+  if (const BoundedGraphs& later = in.shapes.bounded(); !later.empty()) {
+    count_terms(std::span(&later.first, 1), in.block_shapes(), options, terms);
+    boxes[terms.closed ? 1 : 0].add(terms.terms);
+    return;
+  }
   // Small graphs and a large one may form a piece that is too large to be closed.
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
   Terms min(open.size(), 0);
@@ -61,11 +66,19 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
       boxes[closed ? 1 : 0].widen(min, corner(in.training, in.block_shapes(), in.limits, options, closed));
 }
 
+// Number of epochs whose blocks have shapes of their own.
+int64_t PlannedWork::known_epochs() const {
+  const BoundedGraphs& later = input->shapes.bounded();
+  if (later.empty()) return input->epochs;
+  return std::min(input->epochs, later.first / static_cast<int64_t>(input->training.size()));
+}
+
 bool PlannedWork::visit(const std::function<void(std::span<const int64_t>)>& block) const {
   bool all = true;
   if (kind != WorkKind::prediction && !input->training.empty())
-    all = visit_training_blocks(input->order(), input->epochs, input->batch_size, input->shapes,
-                                input->limits, kMaxVisited, block);
+    all = visit_training_blocks(input->order(), known_epochs(), input->batch_size, input->shapes,
+                                input->limits, kMaxVisited, block) &&
+          known_epochs() == input->epochs;
   if (kind != WorkKind::training)
     for (const std::span<const int64_t> list : input->predicted)
       visit_blocks(list, input->shapes, input->limits, block);

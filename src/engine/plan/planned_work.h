@@ -32,9 +32,11 @@ struct PlannedWork {
   const Objective* objective;
   CollateOptions options;
   std::shared_ptr<BlockPlan> plan;
-  TermBox boxes[2];       ///< Box of the blocks that are not closed, and box of those that are.
-  bool all_known = true;  ///< Whether `boxes` and `worst` come from the actual blocks.
-  int64_t blocks = 0;     ///< Number of blocks visited.
+  TermBox boxes[2];  ///< Box of the blocks that are not closed, and box of those that are.
+  /// Whether `boxes` and `worst` come from the actual blocks. If not, `worst` is the largest of those that
+  /// are known.
+  bool all_known = true;
+  int64_t blocks = 0;  ///< Number of blocks visited.
   /// Maximum number of blocks of a batch, of a list to predict, or of one pass of a teacher.
   int64_t max_at_once = 0;
   int64_t max_bytes = 0;  ///< Bytes of a range that is enough for any block.
@@ -42,6 +44,7 @@ struct PlannedWork {
   GraphList worst;        ///< Graphs of the block with the largest range.
 
  private:
+  int64_t known_epochs() const;
   bool visit(const std::function<void(std::span<const int64_t>)>& block) const;
 };
 

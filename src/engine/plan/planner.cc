@@ -205,13 +205,12 @@ class Planner {
     plan.feasible = needs.slab(blocks) >= needs.worst;
     ExecutionPlan& execution = plan.execution;
     execution.min_bytes = needs.worst;
-    set_blocks(execution, needs, {blocks, in_.prefetch});
-    const BlocksAhead max{blocks, execution.prefetch};
+    const BlocksAhead max{blocks, in_.prefetch};
     const BlocksAhead chosen =
         choose_blocks(*in_.source, max, needs.mean + needs.graphs, [&](const auto& ahead) {
           ExecutionPlan tried = execution;
           set_blocks(tried, needs, ahead);
-          return tried.cache_bytes;
+          return LeftByBlocks{tried.cache_bytes, tried.prefetch};
         });
     set_blocks(execution, needs, chosen);
     plan.heap = chosen.blocks * needs.heap;

@@ -45,20 +45,18 @@ class Cutter {
 
 }  // namespace
 
-GraphList cut_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                     const BlockLimits& limits) {
+GraphList cut_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits) {
   GraphList begins;
   Cutter cutter(limits);
   for (size_t i = 0; i < graphs.size(); ++i)
-    if (cutter.add(shapes[static_cast<size_t>(graphs[i])])) begins.push_back(static_cast<int64_t>(i));
+    if (cutter.add(shapes[graphs[i]])) begins.push_back(static_cast<int64_t>(i));
   begins.push_back(static_cast<int64_t>(graphs.size()));
   return begins;
 }
 
-int64_t count_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
-                     const BlockLimits& limits) {
+int64_t count_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits) {
   Cutter cutter(limits);
-  return std::ranges::count_if(graphs, [&](int64_t g) { return cutter.add(shapes[static_cast<size_t>(g)]); });
+  return std::ranges::count_if(graphs, [&](int64_t g) { return cutter.add(shapes[g]); });
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,24 +10,12 @@
 #include "memory/vector.h"
 #include "rows/row_counters.h"
 #include "sample/block/feature_rows.h"
+#include "sample/block/graph_shapes.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
 
 struct SampleLayout;
-
-/// Sizes of one graph. They determine the memory that its block needs.
-struct GraphShape {
-  int32_t nodes = 0;
-  int32_t edges = 0;
-  int32_t self_loops = 0;            ///< Number of edges that are self-loops.
-  int32_t max_in = 0;                ///< Maximum in-degree.
-  int32_t max_in_without_loops = 0;  ///< Maximum in-degree without self-loops.
-  int32_t label = 0;
-  int32_t labelled_nodes = 0;
-  int32_t highest_node_label = -1;
-  int32_t pairs = 0;  ///< Node pairs to predict.
-};
 
 /// Size of a block.
 struct BlockSize {
@@ -160,25 +149,35 @@ class BlockSource {
   /// Replaces the content of `block` by these graphs, in this order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
-  /// Computes the shape of every graph on `threads` threads. The result is indexed by graph. Errors:
-  /// InputError for counts or labels beyond 32 bits.
+  /// Computes the shape of every graph on `threads` threads. The result is indexed by graph, or by
+  /// BoundedGraphs::place_of() if the source has bounded() graphs. Errors: InputError for counts or labels
+  /// beyond 32 bits.
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
+  /// Returns the graphs whose shapes shapes() bounds instead of computing them.
+  virtual BoundedGraphs bounded() const { return {}; }
+  /// Overwrites the counts of what is predicted, labelled_nodes and pairs, in the shape of a bounded() graph
+  /// by those of the graph itself.
+  virtual void count_items(int64_t /*graph*/, GraphShape& /*shape*/) const {}
 
   /// Returns the cost of the last call of shapes(); nullopt if the source does not count it.
   virtual std::optional<StartUpCost> start_up_cost() const { return std::nullopt; }
 
   /// For sources of samples: shapes of the parts of each graph within 0 .. hops-1 hops of its seeds, without
-  /// labels. [graphs(), hops], computed by shapes() and valid until its next call.
+  /// labels. [size of shapes(), hops], computed by shapes() and valid until its next call.
   virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
 
-  /// For sources of samples with node types: the counts of SampleLayout, [graphs(), counts], computed by
-  /// shapes() and valid until its next call.
+  /// For sources of samples with node types: the counts of SampleLayout, [size of shapes(), counts],
+  /// computed by shapes() and valid until its next call.
   virtual std::span<const int32_t> part_counts() const { return {}; }
 
   /// Maximum additional bytes (Tag::cache) that make reading faster; 0 if a cache does not help.
   virtual int64_t max_cache_bytes() const { return 0; }
   /// Replaces the cache by one of this many bytes. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
+  /// Makes what reading these graphs needs, if it is not made yet, while no block is in memory. `lend` frees
+  /// memory for that time; it is called at most once, and only if something is made. Call it after
+  /// resize_cache(). Errors: those of read().
+  virtual void prepare(std::span<const int64_t> /*graphs*/, const std::function<void()>& /*lend*/) const {}
   /// Estimates the disk traffic of an epoch for a cache of this size and the available disk space. Call it
   /// after shapes(). Returns nullopt if the source has no cache.
   virtual std::optional<ReadingCost> reading_cost(int64_t /*cache_bytes*/) const { return std::nullopt; }

@@ -56,8 +56,8 @@ class WorkerScope {
 
 }  // namespace
 
-BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes,
-                         const BlockLimits& limits, int threads, int64_t prefetch, int64_t keep)
+BlockRunner::BlockRunner(const BlockSource& source, const GraphShapes& shapes, const BlockLimits& limits,
+                         int threads, int64_t prefetch, int64_t keep)
     : source_(source),
       shapes_(shapes),
       limits_(limits),
@@ -75,6 +75,23 @@ void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t m
   slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
   min_bytes_ = min_bytes > 0 ? min_bytes : slab_bytes_;
+  largest_ = largest;
+}
+
+void BlockRunner::prepare(std::span<const int64_t> graphs) {
+  bool is_lent = false;
+  source_.prepare(graphs, [&] {
+    is_lent = true;
+    drop_blocks();
+    slab_.resize(0);
+    give_back_freed_memory();
+  });
+  if (!is_lent) return;
+  give_back_freed_memory();
+  slab_.resize(slab_size());
+  if (level_ > 0) return;  // Blocks grow as they are read while memory is short.
+  for (GraphBlock& block : blocks_) block.make_room(largest_, source_.room());
+  for (Kept& kept : kept_) kept.block.make_room(largest_, source_.room());
 }
 
 std::span<const int64_t> BlockRunner::Blocks::of(int64_t block) const {

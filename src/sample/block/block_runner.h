@@ -64,8 +64,8 @@ class BlockRunner {
   /// `source` and `shapes` (one entry per graph) must outlive the runner. `keep` is the number of blocks that
   /// a first pass keeps for the second; the other blocks are read again. There is no slab until resize() is
   /// called.
-  BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
-              int threads, int64_t prefetch, int64_t keep = 0);
+  BlockRunner(const BlockSource& source, const GraphShapes& shapes, const BlockLimits& limits, int threads,
+              int64_t prefetch, int64_t keep = 0);
 
   /// Allocates a slab for the blocks in flight, and space for each worker's graphs. `min_bytes` of the slab
   /// must be enough for any single block. Errors: BudgetExceeded.
@@ -82,6 +82,10 @@ class BlockRunner {
   /// or live until the next call; null disables this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
+  /// Lets the source make what it needs for these graphs and those after them (BlockSource::prepare), and
+  /// lends it all memory of blocks for that time. No batch may run or be announced. Errors: those of the
+  /// source; BudgetExceeded.
+  void prepare(std::span<const int64_t> graphs);
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the
   /// batch has run or forget() is called.
   void expect(std::span<const int64_t> graphs);
@@ -138,10 +142,11 @@ class BlockRunner {
   int64_t slab_size() const { return level_ < 2 ? slab_bytes_ : std::min(slab_bytes_, min_bytes_); }
 
   const BlockSource& source_;
-  std::span<const GraphShape> shapes_;
+  GraphShapes shapes_;
   const BlockLimits limits_;
   int64_t slab_bytes_ = 0;
   int64_t min_bytes_ = 0;
+  BlockSize largest_ = {};
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
   // Activity of a worker; ns_ has the nanoseconds of each.

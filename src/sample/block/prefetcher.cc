@@ -23,7 +23,7 @@ int64_t major_faults() {
 
 }  // namespace
 
-Prefetcher::Prefetcher(const BlockSource& source, std::span<const GraphShape> shapes, int64_t ahead)
+Prefetcher::Prefetcher(const BlockSource& source, const GraphShapes& shapes, int64_t ahead)
     : source_(source), shapes_(shapes), ahead_(ahead) {
   if (ahead > 0) thread_ = start_thread([this](const std::stop_token& stop) { read_ahead(stop); });
 }
@@ -111,7 +111,7 @@ void Prefetcher::trace(SpanSink* spans) {
 
 void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) const {
   BlockSize size;
-  for (const int64_t g : graphs) size.add(shapes_[static_cast<size_t>(g)]);
+  for (const int64_t g : graphs) size.add(shapes_[g]);
   block.make_room(size, source_.room());
   source_.read(graphs, block);
 }

@@ -21,7 +21,7 @@ class Prefetcher {
  public:
   /// `shapes` has one entry per graph of the source; both must outlive the prefetcher. `ahead` is the maximum
   /// number of blocks held at once; if it is 0, there is no thread.
-  Prefetcher(const BlockSource& source, std::span<const GraphShape> shapes, int64_t ahead);
+  Prefetcher(const BlockSource& source, const GraphShapes& shapes, int64_t ahead);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
@@ -68,7 +68,7 @@ class Prefetcher {
   void read_now(std::span<const int64_t> graphs, GraphBlock& block) const;
 
   const BlockSource& source_;
-  std::span<const GraphShape> shapes_;
+  GraphShapes shapes_;
   const int64_t ahead_;
   Mutex mutex_;
   StoppableConditionVariable changed_;

@@ -166,6 +166,15 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
   return sizes;
 }
 
+void SampleSizes::raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note) {
+  const int64_t of_rows = row_places ? nodes_of_block * 8 : 0;
+  max_bytes =
+      std::max(max_bytes, BulkSampler::bytes_for(nodes_of_block, edges_of_block, edge_width) + of_rows);
+  max_nodes = std::max(max_nodes, nodes_of_block);
+  max_edges = std::max(max_edges, edges_of_block);
+  max_note = std::max(max_note, note);
+}
+
 int64_t SampleSizes::max_reserved() const {
   const int64_t of_edges = max_edges * 4 * (1 + edge_width);
   const int64_t others = std::max<int64_t>(max_note - 16 * max_nodes - of_edges, 0);  // Pairs.

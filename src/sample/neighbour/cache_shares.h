@@ -22,6 +22,8 @@ struct SampleSizes {
   static SampleSizes of(std::span<const GraphShape> shapes, const RowWidths& widths);
   /// Average bytes of a block's edges: 4 bytes and the values of each.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
+  /// Raises the maxima to those of a block, whose written sample has `note` bytes.
+  void raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note);
   /// Maximum bytes of a sample in memory.
   int64_t max_kept() const { return max_note + (row_places ? 12 : 4) * max_nodes; }
   /// Maximum bytes of a sample in memory that was reserved (BlockSample::reserve()).

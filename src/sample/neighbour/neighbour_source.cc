@@ -17,6 +17,7 @@
 #include "memory/ledger.h"
 #include "rows/shared_scan.h"
 #include "sample/neighbour/sample_shape.h"
+#include "sample/neighbour/shape_bound.h"
 #include "sample/seeds/seed_lists.h"
 
 namespace plimsoll {
@@ -28,6 +29,8 @@ constexpr int64_t kCountedUses = 16;
 constexpr int64_t kSamplesShare = 2;
 // Samples are stored if there is space for the validation samples and for 1/kMinEpochs of an epoch.
 constexpr int64_t kMinEpochs = 4;
+// Minimum number of training blocks that are sampled before a run: enough to bound the sizes of the others.
+constexpr int64_t kMinSampledBlocks = 256;
 // They are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kMinMemoryPerBuffer = 32;
 // Number of blocks whose samples fit into the largest cache: in a small graph they may need more memory than
@@ -91,13 +94,8 @@ BlockSampler::From NeighbourSource::sampled_from() const {
 
 // Called while nothing else needs the memory. If blocks are larger than the division of memory assumes, all
 // are sampled again with the minimum, so the division never determines whether a budget is large enough.
-void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
-  SampleSizes first;
-  {
-    const MutexLock lock(mutex_);
-    first = guess_sizes();
-    keep_samples(first);
-  }
+void NeighbourSource::sample_all(int threads, const SampleSizes& first,
+                                 Vector<GraphShape, Tag::columns>& shapes) const {
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
   const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
@@ -123,8 +121,9 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
     const MutexLock lock(mutex_);
     counted /= sample_.batch.nodes();
   }
-  const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
-  counted_blocks_ = (graphs() + step - 1) / step;
+  const int64_t total = sampled_blocks();
+  const int64_t step = std::max<int64_t>(1, total / std::max<int64_t>(1, counted));
+  counted_blocks_ = (total + step - 1) / step;
   Vector<std::byte, Tag::blocks> note;
   bool has_room = keeps;
   // A block counts as sampled in part after each hop that is read in ranges.
@@ -135,14 +134,14 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
     if (!progress_) return;
     const MutexLock lock(progress_mutex);
     passed += some;
-    progress_(std::min(passed / passes, graphs()), graphs());
+    progress_(std::min(passed / passes, total), total);
   };
   const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
     for (const BlockSample& sample : group) {
-      shapes[static_cast<size_t>(sample.number)] = sample.shape(
-          std::span(prefix_shapes_)
-              .subspan(static_cast<size_t>(sample.number * hops()), static_cast<size_t>(hops())));
-      if (sample.number % step != 0) continue;
+      const size_t place = bounded_.place_of(sample.number);
+      const auto of_hops = static_cast<size_t>(hops());
+      shapes[place] = sample.shape(std::span(prefix_shapes_).subspan(place * of_hops, of_hops));
+      if (static_cast<int64_t>(place) % step != 0) continue;
       for (const int64_t node : sample.batch.node) count_use(uses_[static_cast<size_t>(node)]);
     }
     count_pass(std::ssize(group));
@@ -156,7 +155,8 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
     return true;
   };
   // Validation blocks are read in each epoch, so their samples are stored first.
-  const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
+  const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()},
+                              {0, bounded_.empty() ? blocks_.training_blocks() : bounded_.first}};
   const StreamBytes streams =
       sample_blocks(sampled_from(), topology_, shares, all, space, use, [&] { count_pass(1); });
   const ExclusiveLock lock(cache_mutex_);
@@ -200,11 +200,21 @@ int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   const auto start = std::chrono::steady_clock::now();
   before_start_up_ = counters_of_start_up();
-  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
+  SampleSizes first;
+  {
+    const MutexLock lock(mutex_);
+    first = guess_sizes();
+    keep_samples(first);
+    seeds_.reserve(sample_.batch.node.size());
+    labels_.reserve(sample_.batch.node.size());
+  }
+  bounded_ = later_blocks();
+  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(bounded_.places(graphs())));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
   if (options_.row_places) host_uses_.resize(uses_.size());
-  prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
-  sample_all(threads, shapes);
+  prefix_shapes_.resize(shapes.size() * static_cast<size_t>(hops()));
+  sample_all(threads, first, shapes);
+  if (!bounded_.empty()) set_bounds(shapes, prefix_shapes_, bounded_, graph_.nodes());
   if (options_.row_places) clear_left_out();
   sizes_ = sizes_of(shapes);
   threads_ = threads;
@@ -222,18 +232,55 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
   overhead_ = Charge(Tag::blocks, kSampleOverhead + sample_.bytes());
-  start_up_ = {.graphs = graphs(), .seconds = seconds_since(start)};
+  start_up_ = {.graphs = sampled_blocks(), .seconds = seconds_since(start)};
   is_starting_ = true;
   return shapes;
+}
+
+// Returns the blocks that are sampled when their epoch comes. If a node may have any number of neighbours, no
+// sample says how large another one is; without a file for samples, blocks in flight would have to share
+// their memory with sampling.
+BoundedGraphs NeighbourSource::later_blocks() const {
+  const bool is_limited =
+      std::ranges::all_of(options_.neighbours.fan_outs, [](int64_t fan_out) { return fan_out >= 0; });
+  const bool has_file =
+      options_.scratch.folder.empty() ? !options_.scratch.temporary.empty() : kept_.has_value();
+  if (!is_limited || !has_file || blocks_.per_epoch() == 0) return {};
+  const int64_t epochs = (kMinSampledBlocks + blocks_.per_epoch() - 1) / blocks_.per_epoch();
+  const int64_t all = blocks_.training_blocks();
+  return {std::min(epochs * blocks_.per_epoch(), all), all};
+}
+
+void NeighbourSource::count_items(int64_t graph, GraphShape& shape) const {
+  const SeedBlocks::Block block = blocks_.block(graph);
+  if (options_.negatives) {
+    shape.pairs = static_cast<int32_t>(block.count * (1 + *options_.negatives));
+    return;
+  }
+  const MutexLock lock(mutex_);
+  blocks_.seeds(block, seeds_, labels_);
+  shape.labelled_nodes =
+      static_cast<int32_t>(std::ranges::count_if(labels_, [](int64_t label) { return label >= 0; }));
 }
 
 // Samples the blocks with most nodes and with most edges, which are often the same.
 void NeighbourSource::sample_largest(std::span<const GraphShape> shapes) const {
   const MutexLock lock(mutex_);
-  const auto nodes = std::ranges::max_element(shapes, {}, &GraphShape::nodes);
-  const auto edges = std::ranges::max_element(shapes, {}, &GraphShape::edges);
-  sampler_.sample(nodes - shapes.begin(), sample_);
-  if (edges != nodes) sampler_.sample(edges - shapes.begin(), sample_);
+  const auto largest_by = [&](int32_t GraphShape::*size) {
+    int64_t largest = 0;
+    for (int64_t number = 1; number < graphs(); ++number)
+      if (!bounded_.contains(number) &&
+          shapes[bounded_.place_of(number)].*size > shapes[bounded_.place_of(largest)].*size)
+        largest = number;
+    return largest;
+  };
+  const int64_t nodes = largest_by(&GraphShape::nodes);
+  const int64_t edges = largest_by(&GraphShape::edges);
+  sampler_.sample(nodes, sample_);
+  if (edges != nodes) sampler_.sample(edges, sample_);
+  if (bounded_.empty()) return;
+  const GraphShape& bound = shapes[static_cast<size_t>(bounded_.first)];
+  sample_.reserve(bound.nodes, bound.edges, topology_.edge_width());
 }
 
 std::optional<StartUpCost> NeighbourSource::start_up_cost() const {
@@ -411,6 +458,11 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
                                       cache_options(bytes));
 }
 
+void NeighbourSource::prepare(std::span<const int64_t> graphs, const std::function<void()>& lend) const {
+  const SharedLock lock(cache_mutex_);
+  if (cache_ && !graphs.empty()) cache_->prepare(graphs.front(), lend);
+}
+
 RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
   return {.bytes = bytes,
           .folder = options_.scratch.folder,
@@ -420,7 +472,6 @@ RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
           .threads = threads_,
           .uses = options_.row_places ? host_uses_ : uses_,
           .counted_blocks = counted_blocks_,
-          .all_kept = kept_ && kept_->end_of(0) == blocks_.training_blocks() && kept_->has(graphs() - 1),
           .left_out = left_out()};
 }
 
@@ -432,10 +483,9 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
     options.folder = graph_.set().folder();
     const int64_t samples = sample_file_bytes(sizes_.max_note, ScratchFile::room(options.folder));
     kept = samples > 0;
-    options.all_kept = samples >= sizes_.max_note * graphs();
     options.scratch_bytes -= samples;
   }
-  const CacheShares shares = RunCache::shares(rows_, sampled_from(), topology_, kept, options);
+  const CacheShares shares = RunCache::shares(rows_, topology_, kept, options);
   const auto blocks = static_cast<double>(blocks_.per_epoch() + validating);
   return ReadingCost{.read = blocks * shares.bytes_read,
                      .written = blocks * shares.bytes_written,

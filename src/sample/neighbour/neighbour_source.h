@@ -77,9 +77,13 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
   /// Sets who receives it. No thread may be in shapes().
   void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
-  /// Samples every block of the run, without its features. Stores as many of the samples as the disk space
-  /// permits.
+  /// Samples blocks of the run, without their features: those of validation and, if there is a file for
+  /// samples and every fan-out is limited, those of the first epochs, at least 256 blocks; otherwise all.
+  /// Stores as many of the samples as the disk space permits.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
+  /// The blocks of later epochs, which prepare() samples.
+  BoundedGraphs bounded() const override { return bounded_; }
+  void count_items(int64_t graph, GraphShape& shape) const override;
   /// Includes blocks that were read since, until there is a cache.
   std::optional<StartUpCost> start_up_cost() const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
@@ -89,6 +93,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t max_cache_bytes() const override;
   /// Same as BlockSource::resize_cache(). Waits for running calls of read().
   void resize_cache(int64_t bytes) const override;
+  void prepare(std::span<const int64_t> graphs, const std::function<void()>& lend) const override;
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
   /// Same as BlockSource::row_counters(). The bytes read include those of edges and samples.
   std::optional<RowCounters> row_counters() const override;
@@ -112,7 +117,9 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t target_width() const { return options_.labels == NodeLabels::classes ? 0 : graph_.target_width(); }
   void append_targets(const BlockSample& sample, GraphBlock& block) const;
   BlockSampler::From sampled_from() const;
-  void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
+  BoundedGraphs later_blocks() const;
+  int64_t sampled_blocks() const { return graphs() - (bounded_.end - bounded_.first); }
+  void sample_all(int threads, const SampleSizes& first, Vector<GraphShape, Tag::columns>& shapes) const;
   void sample_all(const SamplingShares& shares, const StreamSpace& space, bool keeps,
                   Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const PLIMSOLL_REQUIRES_SHARED(cache_mutex_);
@@ -142,6 +149,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t width_;
   std::unique_ptr<const NodeNumbers> numbers_;  // The rows of nodes without features.
   FeatureFile rows_;
+  mutable BoundedGraphs bounded_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
   mutable Vector<uint8_t, Tag::columns> uses_;       // Uses of each node in some of the run's blocks.
   mutable Vector<uint8_t, Tag::columns> host_uses_;  // Same as uses_, but 0 for rows that are left out.
@@ -159,6 +167,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable DirectRows direct_;  // Thread-safe. Reads blocks that were not prefetched.
   mutable BlockSampler sampler_ PLIMSOLL_GUARDED_BY(mutex_);
   mutable BlockSample sample_ PLIMSOLL_GUARDED_BY(mutex_);
+  mutable Vector<int64_t, Tag::blocks> seeds_ PLIMSOLL_GUARDED_BY(mutex_);  // Used by count_items().
+  mutable Vector<int64_t, Tag::blocks> labels_ PLIMSOLL_GUARDED_BY(mutex_);
   // Memory beyond the samples themselves: samples of different sizes leave holes in the heap, and threads
   // that read ahead have stacks. In long runs up to 0.8 MiB was seen for samples of 0.5 MiB.
   mutable Charge overhead_ PLIMSOLL_GUARDED_BY(mutex_){Tag::blocks};

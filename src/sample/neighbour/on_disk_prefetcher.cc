@@ -21,6 +21,8 @@ OnDiskPrefetcher::OnDiskPrefetcher(std::unique_ptr<PackedBatches> packs, std::un
                                    const Options& options)
     : group_(options.group),
       left_out_(options.left_out),
+      max_nodes_(options.max_nodes),
+      max_note_(options.max_note),
       packs_(std::move(packs)),
       origin_(std::move(origin)),
       stored_samples_(stored_samples),
@@ -155,11 +157,21 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   return true;
 }
 
+// Blocks of later epochs are bounded, not known, when buffers are allocated.
+void OnDiskPrefetcher::require_planned(const BlockSample& sample) const {
+  if ((max_nodes_ == 0 || sample.batch.nodes() <= max_nodes_) && std::ssize(note_) <= max_note_) return;
+  throw Failure(
+      fmt::format("block {} has {} nodes and {} edges, more than the {} nodes that were planned; "
+                  "train again with a smaller training.block.seeds",
+                  sample.number, sample.batch.nodes(), sample.batch.edges(), max_nodes_));
+}
+
 void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
   if (!packs_->begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     BlockSample& sample = samples_[packed_];
     if (stored_samples_ == nullptr) sample.write(note_);
+    require_planned(sample);
     sample.choose_rows(left_out_);
     if (!packs_->add(sample.rows(), note_)) break;
     ++packed_;

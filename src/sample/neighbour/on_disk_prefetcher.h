@@ -30,7 +30,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
     const RowSet* left_out = nullptr;  ///< Rows to leave out of blocks; null: none.
     int64_t readers = 0;    ///< Number of samples for which memory is reserved: one per reader, and one for a
                             ///< group.
-    int64_t max_nodes = 0;  ///< Maximum nodes of a sample for which memory is reserved.
+    int64_t max_nodes = 0;  ///< Maximum nodes of a sample; 0 if unknown.
     int64_t max_edges = 0;
     int64_t edge_width = 0;
   };
@@ -53,10 +53,13 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   void announce() PLIMSOLL_REQUIRES(mutex_);
   void pack_ahead(const std::stop_token& stop);
   void pack_round(const std::stop_token& stop);
+  void require_planned(const BlockSample& sample) const;
   bool sample_group(const std::stop_token& stop);
 
   int64_t group_;
   const RowSet* const left_out_;
+  const int64_t max_nodes_;
+  const int64_t max_note_;
   const std::unique_ptr<PackedBatches> packs_;
   std::unique_ptr<BlockSamples> origin_;     // Used by the thread only, like the members up to the mutex.
   Vector<BlockSample, Tag::cache> samples_;  // Samples of a group; some of them are already in packs_.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "memory/c_heap.h"
+#include "memory/ledger.h"
 #include "rows/spilled_features.h"
 #include "rows/whole_batches.h"
 #include "sample/neighbour/in_memory_prefetcher.h"
@@ -38,14 +39,10 @@ int64_t range_bytes_of(const BlockSampler::From& from, const RunCache::Options& 
   return RangeSampler::bytes_for(sizes.max_nodes, sizes.max_edges, sizes.edge_width);
 }
 
-// Returns whether samples that the sample file lacks can be made when they are due.
-bool has_room_to_sample(const BlockSampler::From& from, const RunCache::Options& options) {
-  if (options.all_kept) return true;
-  constexpr int64_t kMinRest = int64_t{2} << 20;  // For the lists and the streams.
-  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options.sizes.max_note;
-  const int64_t in_ranges = range_bytes_of(from, options);
-  const int64_t in_groups = 4 * with_holes(options.sizes.max_bytes);
-  return options.bytes >= fixed + (in_ranges > 0 ? std::min(in_ranges + kMinRest, in_groups) : in_groups);
+// Returns how many bytes nothing holds, at least `bytes`.
+int64_t free_bytes(int64_t bytes) {
+  const Ledger& ledger = Ledger::process();
+  return ledger.cap() == Ledger::kUnlimited ? bytes : std::max(bytes, ledger.cap() - ledger.held());
 }
 
 CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bool sampled,
@@ -74,7 +71,6 @@ RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, Disk
                    SampleFile* kept, const Options& options)
     : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
   topology_.resize(topology_.min_bytes());
-  if (!has_room_to_sample(from_, options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
   // Otherwise the first block that is read determines which blocks are sampled.
   if (kept_ == nullptr || kept_end_ > 0) begin();
@@ -84,9 +80,9 @@ RunCache::~RunCache() {
   end();
 }
 
-CacheShares RunCache::shares(const FeatureFile& rows, const BlockSampler::From& from,
-                             const DiskTopology& topology, bool kept, const Options& options) {
-  return divide_cache(cache_input(rows, topology, kept && has_room_to_sample(from, options), options));
+CacheShares RunCache::shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
+                             const Options& options) {
+  return divide_cache(cache_input(rows, topology, kept, options));
 }
 
 bool RunCache::is_missing(int64_t number) const {
@@ -102,10 +98,15 @@ bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
   }
   {
     const ExclusiveLock lock(mutex_);
-    if (is_missing(number)) fill(number);
+    if (is_missing(number)) fill(number, {});
   }
   const SharedLock lock(mutex_);
   return prefetcher_ && prefetcher_->read(number, place);
+}
+
+void RunCache::prepare(int64_t number, const std::function<void()>& lend) {
+  const ExclusiveLock lock(mutex_);
+  if (kept_ != nullptr && !kept_->has(number)) fill(number, lend);
 }
 
 bool RunCache::sample(int64_t number, BlockSample& sample) {
@@ -114,10 +115,11 @@ bool RunCache::sample(int64_t number, BlockSample& sample) {
 }
 
 // Uses the memory for the topology until blocks from this one on are sampled, and for rows afterwards.
-void RunCache::fill(int64_t number) {
+void RunCache::fill(int64_t number, const std::function<void()>& lend) {
   end();
+  if (lend) lend();
   try {
-    if (!sample_from(number)) kept_ = nullptr;
+    if (!sample_from(number, lend ? free_bytes(options_.bytes) : options_.bytes)) kept_ = nullptr;
   } catch (const BudgetExceeded&) {
     kept_ = nullptr;
   } catch (const std::bad_alloc&) {
@@ -125,11 +127,11 @@ void RunCache::fill(int64_t number) {
   }
   topology_.resize(topology_.min_bytes());  // Frees what sampling still held if it was refused more memory.
   begin();
-  if (kept_ != nullptr) prefetcher_->expect(number);
+  if (prefetcher_ != nullptr && kept_ != nullptr) prefetcher_->expect(number);
 }
 
 // Returns whether any training samples were stored.
-bool RunCache::sample_from(int64_t number) {
+bool RunCache::sample_from(int64_t number, int64_t bytes) {
   const SeedBlocks& blocks = from_.blocks;
   const int64_t first = blocks.block(number).list == 0 ? number : 0;
   // Validation blocks are read in each epoch.
@@ -141,13 +143,14 @@ bool RunCache::sample_from(int64_t number) {
   file.begin();
   Vector<std::byte, Tag::blocks> sample;
   sample.reserve(static_cast<size_t>(options_.sizes.max_note));
-  const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.max_note;
+  bytes -= SampleFile::kBuffer + SampleFile::kPage + options_.sizes.max_note;
   const auto shares = SamplingShares::of(bytes, topology_, with_holes(options_.sizes.max_bytes),
                                          options_.threads, range_bytes_of(from_, options_));
   const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
     turn.wait();
     return std::ranges::all_of(group, [&](const BlockSample& block) {
       block.write(sample);
+      options_.sizes.raise(block.batch.nodes(), block.batch.edges(), std::ssize(sample));
       return file.add(block.number, sample);
     });
   };

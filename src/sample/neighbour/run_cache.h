@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,7 +36,6 @@ class RunCache {
     std::span<const uint8_t> uses = {};  ///< Uses of each row in some of the run's blocks; must outlive this
                                          ///< object.
     int64_t counted_blocks = 0;          ///< Number of blocks in which uses were counted.
-    bool all_kept = false;               ///< Whether all blocks of the run are in the sample file.
     /// Rows to leave out of blocks; null: none. Must outlive this object.
     const RowSet* left_out = nullptr;
   };
@@ -47,11 +47,14 @@ class RunCache {
 
   /// Returns how the memory would be divided, and the estimated reads and writes per block; `kept`: whether
   /// there is a sample file.
-  static CacheShares shares(const FeatureFile& rows, const BlockSampler::From& from,
-                            const DiskTopology& topology, bool kept, const Options& options);
+  static CacheShares shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
+                            const Options& options);
 
   /// Does the same as SamplePrefetcher::read(). Errors: those of that function and of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
+  /// Samples the blocks from this one on if it is not in the sample file, with memory that `lend` frees
+  /// (BlockSource::prepare). No other thread may call read() meanwhile.
+  void prepare(int64_t number, const std::function<void()>& lend);
   /// Reads the stored sample of a block. Returns false if it is not stored.
   bool sample(int64_t number, BlockSample& sample);
   int64_t planned() const;
@@ -59,8 +62,8 @@ class RunCache {
 
  private:
   bool is_missing(int64_t number) const PLIMSOLL_REQUIRES_SHARED(mutex_);
-  void fill(int64_t number) PLIMSOLL_REQUIRES(mutex_);
-  bool sample_from(int64_t number) PLIMSOLL_REQUIRES(mutex_);
+  void fill(int64_t number, const std::function<void()>& lend) PLIMSOLL_REQUIRES(mutex_);
+  bool sample_from(int64_t number, int64_t bytes) PLIMSOLL_REQUIRES(mutex_);
   void begin() PLIMSOLL_REQUIRES(mutex_);
   std::unique_ptr<PackedBatches> packs_for(const CacheShares& shares, int64_t bytes, int64_t max_note,
                                            ScratchFile scratch) const PLIMSOLL_REQUIRES(mutex_);
@@ -69,7 +72,7 @@ class RunCache {
   const FeatureFile& rows_;
   const BlockSampler::From from_;
   DiskTopology& topology_;
-  const Options options_;
+  Options options_;  // Only `sizes` changes, while mutex_ is locked exclusively.
 
   mutable SharedMutex mutex_;
   SampleFile* kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Null if there is no sample file, or no memory to fill it.

@@ -158,8 +158,14 @@ StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology
     return {};
   }
   const InRanges done = sample_in_ranges(from, topology, shares, numbers, space, use, on_hop);
+  // Groups have no hops to report one by one, so each block reports all of its hops when it is sampled.
+  const auto use_with_hops = [&](std::span<const BlockSample> group, Turn& turn) {
+    if (on_hop)
+      for (size_t hops = group.size() * from.neighbours.fan_outs.size(); hops > 0; --hops) on_hop();
+    return use(group, turn);
+  };
   if (const auto rest = after(numbers, done.blocks); !rest.empty() && !done.enough)
-    sample_in_groups(from, topology, shares.without_ranges(topology), rest, use);
+    sample_in_groups(from, topology, shares.without_ranges(topology), rest, use_with_hops);
   return done.bytes;
 }
 

@@ -22,11 +22,10 @@ namespace {
 constexpr int32_t kMaxClasses = 65536;
 
 // The highest label of a list. Errors: InputError if a label is not a class, or if there is none.
-int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
-                      bool node_head) {
+int32_t highest_label(const GraphList& graphs, const char* side, const GraphShapes& shapes, bool node_head) {
   int32_t highest = -1;
   for (const int64_t g : graphs) {
-    const GraphShape& shape = shapes[static_cast<size_t>(g)];
+    const GraphShape& shape = shapes[g];
     const int32_t label = node_head ? shape.highest_node_label : shape.label;
     if ((!node_head && label < 0) || label >= kMaxClasses)
       throw InputError(
@@ -38,7 +37,7 @@ int32_t highest_label(const GraphList& graphs, const char* side, std::span<const
   return highest;
 }
 
-int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> shapes, bool node_head) {
+int64_t count_classes(const TrainingSplit& split, const GraphShapes& shapes, bool node_head) {
   const int32_t training = highest_label(split.training, "training", shapes, node_head);
   const int32_t highest =
       std::max(training, highest_label(split.validation, "validation", shapes, node_head));

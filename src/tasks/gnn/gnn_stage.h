@@ -18,7 +18,7 @@ using MakeObjective = std::unique_ptr<Objective> (*)(const GraphModel& model);
 
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
+  GraphShapes shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
   MakeObjective objective = nullptr;  ///< Null: by the head and the data.

@@ -55,7 +55,7 @@ class GnnTraining final : public Training {
   std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
     const auto options = [this](const RunOptions& run) {
       return GnnStageOptions{.source = &data_.source(),
-                             .shapes = shapes_,
+                             .shapes = {shapes_, data_.source().bounded()},
                              .recipe = &of_blocks_,
                              .head = head_,
                              .objective = objective_,

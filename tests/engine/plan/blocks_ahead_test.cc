@@ -34,13 +34,15 @@ class CachedSource : public BlockSource {
 };
 
 // A block needs 40 bytes, and a block that is read ahead needs 20.
-int64_t cache_bytes(const BlocksAhead& ahead) {
-  return std::min(120 - 40 * ahead.blocks - 20 * ahead.prefetch, kCache);
+LeftByBlocks left_by(const BlocksAhead& asked) {
+  const int64_t rest = 120 - 40 * asked.blocks;
+  const int64_t prefetch = std::min(asked.prefetch, rest / 20);
+  return {std::min(rest - 20 * prefetch, kCache), prefetch};
 }
 
 BlocksAhead choose(const BlockSource& source, int64_t graph_bytes) {
-  const BlocksAhead chosen = choose_blocks(source, {2, 2}, graph_bytes, cache_bytes);
-  EXPECT_GE(cache_bytes(chosen), 0);
+  const BlocksAhead chosen = choose_blocks(source, {2, 2}, graph_bytes, left_by);
+  EXPECT_EQ(left_by(chosen).prefetch, chosen.prefetch) << "no more than fit";
   return chosen;
 }
 
@@ -52,7 +54,9 @@ TEST(BlocksAhead, WithoutACacheThereAreAsManyAsFit) {
 
 TEST(BlocksAhead, WithAFullCacheThereAreAsManyAsFit) {
   const BlocksAhead chosen =
-      choose_blocks(CachedSource(1e12), {2, 2}, 2'000'000, [](const BlocksAhead&) { return kCache; });
+      choose_blocks(CachedSource(1e12), {2, 2}, 2'000'000, [](const BlocksAhead& asked) {
+        return LeftByBlocks{kCache, asked.prefetch};
+      });
   EXPECT_EQ(chosen.blocks, 2);
   EXPECT_EQ(chosen.prefetch, 2);
 }
@@ -71,8 +75,22 @@ TEST(BlocksAhead, WhereTheDiskBindsTheyLeaveTheirMemoryToRows) {
 
 TEST(BlocksAhead, ABlockIsReadAheadIfThatIsFaster) {
   // One block ahead: 20 s of computing, next to 6 s of reading. None: 20 s and 2 s.
-  const BlocksAhead chosen = choose_blocks(CachedSource(10e9), {1, 1}, 40'000'000,
-                                           [](const BlocksAhead& ahead) { return 80 - 40 * ahead.prefetch; });
+  const BlocksAhead chosen =
+      choose_blocks(CachedSource(10e9), {1, 1}, 40'000'000, [](const BlocksAhead& asked) {
+        return LeftByBlocks{80 - 40 * asked.prefetch, asked.prefetch};
+      });
+  EXPECT_EQ(chosen.prefetch, 1);
+}
+
+// Two blocks in flight leave no memory for a third. One and one ahead: 20 s of computing, next to 6 s of
+// reading. Two: 50 s of reading.
+TEST(BlocksAhead, FewerBlocksMayBeReadAheadThoughMoreMayNot) {
+  const BlocksAhead chosen =
+      choose_blocks(CachedSource(50e9), {2, 1}, 40'000'000, [](const BlocksAhead& asked) {
+        if (asked.blocks == 2) return LeftByBlocks{0, 0};
+        return LeftByBlocks{asked.prefetch > 0 ? 88 : 90, asked.prefetch};
+      });
+  EXPECT_EQ(chosen.blocks, 1);
   EXPECT_EQ(chosen.prefetch, 1);
 }
 

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace plimsoll {
+
+/// Sizes of one graph. They determine the memory that its block needs.
+struct GraphShape {
+  int32_t nodes = 0;
+  int32_t edges = 0;
+  int32_t self_loops = 0;            ///< Number of edges that are self-loops.
+  int32_t max_in = 0;                ///< Maximum in-degree.
+  int32_t max_in_without_loops = 0;  ///< Maximum in-degree without self-loops.
+  int32_t label = 0;
+  int32_t labelled_nodes = 0;
+  int32_t highest_node_label = -1;
+  int32_t pairs = 0;  ///< Node pairs to predict.
+};
+
+/// Consecutive graphs of a source, first .. end-1, whose sizes are not known before the run. One shape bounds
+/// the sizes of all of them.
+struct BoundedGraphs {
+  int64_t first = 0;
+  int64_t end = 0;
+
+  bool empty() const { return first == end; }
+  bool contains(int64_t graph) const { return first <= graph && graph < end; }
+  /// Returns where the shape of a graph is stored: bounded graphs share one place.
+  size_t place_of(int64_t graph) const {
+    if (graph < first || empty()) return static_cast<size_t>(graph);
+    return static_cast<size_t>(graph < end ? first : graph - (end - first) + 1);
+  }
+  /// Number of shapes that are stored for `graphs` graphs.
+  int64_t places(int64_t graphs) const { return empty() ? graphs : graphs - (end - first) + 1; }
+};
+
+/// The shapes of the graphs of a source (BlockSource::shapes), by graph. The stored shapes must outlive it.
+class GraphShapes {
+ public:
+  GraphShapes() = default;
+  /// Each graph has its own shape.
+  template <typename Range>
+  requires std::is_convertible_v<const Range&, std::span<const GraphShape>> GraphShapes(
+      const Range& stored)  // NOLINT(google-explicit-constructor): a list of shapes is one of these.
+      : GraphShapes(std::span<const GraphShape>(stored), {}) {}
+  /// `bounded` is that of the source (BlockSource::bounded).
+  GraphShapes(std::span<const GraphShape> stored, const BoundedGraphs& bounded)
+      : stored_(stored), bounded_(bounded) {}
+
+  const GraphShape& operator[](int64_t graph) const { return stored_[bounded_.place_of(graph)]; }
+  std::span<const GraphShape> stored() const { return stored_; }
+  const BoundedGraphs& bounded() const { return bounded_; }
+
+ private:
+  std::span<const GraphShape> stored_;
+  BoundedGraphs bounded_;
+};
+
+}  // namespace plimsoll
