@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/card_table.h"
 #include "cli/command.h"
 #include "cli/open_device.h"
 #include "device/cuda_device.h"
@@ -58,6 +59,57 @@ const DevicePlan& largest_device_budget(const StagePlans& plans) {
           })->second.device;
 }
 
+// Hours of training at a rate that the user states. A validated graph counts half, because only the forward
+// pass runs (trial_run.cc).
+double hours_of(const StagePlans& plans, const DevicePlanView& view) {
+  double graphs = 0;
+  for (const auto& [stage, plan] : plans)
+    graphs += static_cast<double>(plan.training_graphs) + 0.5 * static_cast<double>(plan.validation_graphs);
+  constexpr double kHour = 3600;
+  return graphs * static_cast<double>(view.epochs) / view.graphs_per_s / kHour;
+}
+
+void print_hours(const StagePlans& plans, const DevicePlanView& view) {
+  if (view.graphs_per_s > 0)
+    fmt::print(
+        "hours: {:.3g} for {} epochs at the stated {:g} graphs/s, which is not scaled to another model\n",
+        hours_of(plans, view), view.epochs, view.graphs_per_s);
+  else
+    fmt::print(
+        "hours: not estimated; state a rate that a run measured on this model with --graphs-per-s "
+        "(graphs_per_s in its metrics.csv)\n");
+}
+
+Json plans_json(const StagePlans& plans, const DevicePlan& largest, const DevicePlanView& view) {
+  Json found = device_plan_json(largest);
+  found["mode"] = view.mode;
+  found["stages"] = Json::array();
+  for (const auto& [stage, plan] : plans) {
+    found["stages"].push_back(device_plan_json(*plan.device));
+    found["stages"].back()["stage"] = stage;
+  }
+  if (view.card != nullptr && view.card->model != nullptr) {
+    found["model"] = view.card->model->name;
+    found["context_is_measured"] = view.card->model->is_measured;
+  }
+  if (view.graphs_per_s > 0) found["hours"] = hours_of(plans, view);
+  if (view.table != nullptr) found.update(view.table->json());
+  return found;
+}
+
+void print_plans(const StagePlans& plans, const DevicePlan& largest, const DevicePlanView& view) {
+  if (plans.size() > 1) {
+    Table table({"<stage", "peak", "smallest device budget", "blocks in flight", "range"});
+    for (const auto& [stage, plan] : plans)
+      table.add({stage, format_bytes(plan.device->peak), format_bytes(plan.device->min_budget),
+                 std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
+    fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
+  }
+  print(largest, view.card);
+  print_hours(plans, view);
+  if (view.table != nullptr) view.table->print();
+}
+
 // Total bytes of a device of this machine; nullopt if it is not here.
 std::optional<int64_t> bytes_here(const DeviceChoice& choice) {
   if (choice.kind == DeviceChoice::Kind::stand_in) {
@@ -97,27 +149,12 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
   return {.open = open_device(options.device, options.ranks, threads)};
 }
 
-void print_device_plans(const StagePlans& plans, const PlannedCard* card, Estimation mode, bool json) {
+void print_device_plans(const StagePlans& plans, const DevicePlanView& view) {
   const DevicePlan& largest = largest_device_budget(plans);
-  if (json) {
-    Json found = device_plan_json(largest);
-    found["mode"] = mode;
-    found["stages"] = Json::array();
-    for (const auto& [stage, plan] : plans) {
-      found["stages"].push_back(device_plan_json(*plan.device));
-      found["stages"].back()["stage"] = stage;
-    }
-    print_json({{"device", std::move(found)}});
-  } else {
-    if (plans.size() > 1) {
-      Table table({"<stage", "peak", "smallest device budget", "blocks in flight", "range"});
-      for (const auto& [stage, plan] : plans)
-        table.add({stage, format_bytes(plan.device->peak), format_bytes(plan.device->min_budget),
-                   std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
-      fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
-    }
-    print(largest, card);
-  }
+  if (view.json)
+    print_json({{"device", plans_json(plans, largest, view)}});
+  else
+    print_plans(plans, largest, view);
   require_feasible(largest);
 }
 

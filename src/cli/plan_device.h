@@ -32,9 +32,19 @@ struct PlansDevice {
 /// Errors: UsageError; DeviceBudgetExceeded; Failure.
 PlansDevice device_of_plan(const PlanOptions& options, int threads);
 
-/// Prints the memory that the stages need on a device, computed as `mode` says; on the host they need at most
-/// as much as without a device. `card` is the GPU of a static plan; null: blocks were run. Errors:
-/// BudgetTooSmall, after printing, if the budget is too small.
-void print_device_plans(const StagePlans& plans, const PlannedCard* card, Estimation mode, bool json);
+class CardTable;
+
+/// What is printed of plans for a device.
+struct DevicePlanView {
+  Estimation mode;                   ///< How the plans were made.
+  const PlannedCard* card;           ///< The GPU of static plans; null: blocks were run.
+  const CardTable* table = nullptr;  ///< Null: none.
+  int64_t epochs = 0;                ///< Maximum number of epochs of the run.
+  double graphs_per_s = 0;           ///< A rate that a run measured; 0: not stated.
+  bool json = false;
+};
+/// Prints the memory that the stages need on a device; on the host they need at most as much as without a
+/// device. Errors: BudgetTooSmall, after printing, if the budget is too small.
+void print_device_plans(const StagePlans& plans, const DevicePlanView& view);
 
 }  // namespace plimsoll

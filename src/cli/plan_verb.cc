@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/card_table.h"
 #include "cli/command.h"
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
@@ -285,6 +286,19 @@ void print_plans(const StagePlans& plans, const PlanDetails& details, const Floo
   if (details.plan.ranks > 1) print_ranks(details.plan);
 }
 
+void print_on_device(const StagePlans& plans, const RunRequest& request, const PlansDevice& device,
+                     const PlanOptions& options) {
+  const PlannedCard* const card = device.card ? &*device.card : nullptr;
+  std::optional<CardTable> table;
+  if (card != nullptr && card->model != nullptr) table.emplace(request, *card);
+  print_device_plans(plans, {.mode = request.recipe.memory.estimation,
+                             .card = card,
+                             .table = table ? &*table : nullptr,
+                             .epochs = request.recipe.training.max_epochs,
+                             .graphs_per_s = options.graphs_per_s,
+                             .json = options.json});
+}
+
 }  // namespace
 
 void run_verb(const PlanOptions& options, Exchange*) {
@@ -315,9 +329,7 @@ void run_verb(const PlanOptions& options, Exchange*) {
   if (request.is_on_device() && (options.profile || !options.snapshot.empty()))
     throw UsageError(
         "--profile and --snapshot work only for a plan on the CPU; remove --device and --device-budget");
-  if (request.is_on_device())
-    return print_device_plans(plans, device.card ? &*device.card : nullptr, request.recipe.memory.estimation,
-                              options.json);
+  if (request.is_on_device()) return print_on_device(plans, request, device, options);
   const PlanDetails details = details_of(plans, request, options.profile);
   if (options.json)
     print_json(plans_json(plans, details, request, floor, budget, options.profile));

@@ -87,6 +87,11 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       *verb, options->device,
       "Plan for a GPU of this model, such as v100-16, which need not be in this machine, and show "
       "the largest blocks for all models (docs/gpu.md has the list)");
+  verb->add_option("--graphs-per-s", options->graphs_per_s,
+                   "State the rate that a run measured on this GPU, to estimate the hours of training")
+      ->check(CLI::PositiveNumber)
+      ->needs("--device")
+      ->type_name("RATE");
   CLI::Option* const table = verb->add_option("--table", options->table,
                                               "Show which numbers of hidden channels and layers fit each of "
                                               "these budgets and how fast they train, instead of one plan");

@@ -53,6 +53,7 @@ struct PlanOptions {
   int64_t prefetch = 2;
   int ranks = 1;
   std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
+  double graphs_per_s = 0;              ///< A rate for the hours of a run on a GPU; 0: not stated.
   DeviceOptions device;
   std::vector<std::string>
       table;  ///< Budgets for which models of several sizes are planned; empty: one plan, for the recipe.

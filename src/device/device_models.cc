@@ -34,6 +34,10 @@ constexpr auto kModels = std::to_array<DeviceModel>({
 
 }  // namespace
 
+std::span<const DeviceModel> device_models() {
+  return kModels;
+}
+
 const DeviceModel& find_device_model(std::string_view name) {
   const auto found = std::ranges::find(kModels, name, &DeviceModel::name);
   if (found != kModels.end()) return *found;

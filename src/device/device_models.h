@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace plimsoll {
@@ -14,6 +15,9 @@ struct DeviceModel {
   /// Whether the context of a process was measured on a card of this model (bench/results/gpu.md).
   bool is_measured = false;
 };
+
+/// All models, by memory.
+std::span<const DeviceModel> device_models();
 
 /// Returns the model with this name. Errors: UsageError that names the nearest one.
 const DeviceModel& find_device_model(std::string_view name);

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "base/units.h"
 #include "device/device_choice.h"
 #include "support/errors.h"
@@ -11,6 +15,14 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+
+TEST(DeviceModels, AreTheEightThatThePageLists) {
+  std::vector<std::string_view> names;
+  for (const DeviceModel& model : device_models()) names.push_back(model.name);
+  EXPECT_THAT(names, testing::UnorderedElementsAre("v100-16", "v100-32", "a100-40", "a100-80", "h100", "h200",
+                                                   "rtx3060-12", "rtx4090-24"));
+  EXPECT_TRUE(std::ranges::is_sorted(device_models(), {}, &DeviceModel::bytes));
+}
 
 // A card has less memory than its name says, because its driver keeps some.
 TEST(DeviceModels, HaveAlmostTheMemoryOfTheirName) {

@@ -103,6 +103,60 @@ def test_of_a_giant_graph_what_is_left_holds_rows_of_features(run, bin_dir, tmp_
         assert sum(found["breakdown"].values()) == found["peak_bytes"] <= found["budget_bytes"]
 
 
+# ---- a model of card ----------------------------------------------------------------------------------------------
+
+MIB = 1 << 20
+
+
+def on_card(plan, model, *words, **more):
+    return device(plan("--device", "cuda", "--device-model", model, "--threads", 2, "--json", *words, **more))
+
+
+def test_a_card_that_nobody_measured_has_a_margin(plan):
+    measured, assumed = on_card(plan, "h200"), on_card(plan, "v100-16")
+    assert measured["context_is_measured"] and "margin" not in measured["breakdown"]
+    assert not assumed["context_is_measured"] and assumed["breakdown"]["margin"] == 128 * MIB
+    assert assumed["min_budget_bytes"] == measured["min_budget_bytes"] + 128 * MIB
+    assert 15 << 30 < assumed["budget_bytes"] < 16 << 30 and assumed["model"] == "v100-16"
+    shown = plan("--device", "cuda", "--device-model", "v100-16").stdout
+    assert "nobody measured it on v100-16, so 128 MiB are left free as a margin" in shown
+    assert "hours: not estimated" in shown
+
+
+def test_larger_blocks_and_the_largest_for_each_card(plan):
+    found = on_card(plan, "v100-16")
+    sizes = found["block_sizes"]
+    assert [size["graphs"] for size in sizes] == [64 << i for i in range(len(sizes))] and 2 <= len(sizes) <= 13
+    assert sizes[0]["min_budget_bytes"] == found["min_budget_bytes"]
+    ranges = [size["range_bytes"] for size in sizes]
+    assert ranges == sorted(set(ranges))
+    again = device(on_cuda(plan, "8GiB", training=f", block: {{graphs: {sizes[-1]['graphs']}, nodes: {sizes[-1]['nodes']}, "
+                                                  f"edges: {sizes[-1]['edges']}}}"))
+    assert again["range_bytes"] == ranges[-1]
+    assert found["gpu_preset"]["graphs"] == 512 and found["gpu_preset"]["range_bytes"] >= ranges[0]
+    assert [card["model"] for card in found["models"]] == [
+        "rtx3060-12", "v100-16", "rtx4090-24", "v100-32", "a100-40", "h100", "a100-80", "h200"]
+    for card in found["models"]:
+        assert card["largest_block"] == sizes[-1] and card["largest_block"]["min_budget_bytes"] <= card["bytes"]
+
+
+def test_a_recipe_with_the_preset_has_no_other_row(plan):
+    assert on_card(plan, "h200", "-O", "training.block.preset=gpu")["gpu_preset"] is None
+
+
+def test_hours_come_from_a_stated_rate_alone(plan):
+    assert "hours" not in on_card(plan, "h200")
+    slow = on_card(plan, "h200", "--graphs-per-s", 10, "-O", "training.max_epochs=20")["hours"]
+    assert slow > 0 and slow == pytest.approx(2 * on_card(plan, "h200", "--graphs-per-s", 10, "-O", "training.max_epochs=10")["hours"])
+    assert slow == pytest.approx(10 * on_card(plan, "h200", "--graphs-per-s", 100, "-O", "training.max_epochs=20")["hours"])
+
+
+def test_no_more_blocks_in_flight_than_help(plan):
+    words = ("-O", "training.block.graphs=4", "--device", "cuda", "--device-model", "h200", "--json")
+    assert device(plan(*words, "--threads", 16))["blocks_in_flight"] == 4
+    assert device(plan(*words, "--threads", 3))["blocks_in_flight"] == 3
+
+
 def test_all_operators_have_a_kernel_for_cuda(plan):
     assert device(on_cuda(plan, "8GiB"))["without_cuda"] == []
 
@@ -143,6 +197,10 @@ def test_training_on_what_is_not_there_is_refused_with_the_remedy(bin_dir, frame
     (["--device-budget", "8GiB"], "add --device cuda"),
     (["--device", "gpu"], "cuda:N"),
     (["--device", "cuda:63", "--device-budget", "80%"], "give bytes, as 8GiB"),
+    (["--device-model", "v100-16"], "--device-model works only with a GPU; add --device cuda"),
+    (["--device", "cuda", "--device-model", "a10-80"], "did you mean 'a100-80'?"),
+    (["--device", "cuda", "--device-model", "v100-16", "--device-budget", "16GiB"], "more than the 15.8 GiB that the device has"),
+    (["--device", "stand-in"], "configure with -DPLIMSOLL_STAND_IN=ON"),
     (["--device", "cuda:63"], "give bytes, as 8GiB"),
     (["--device", "cuda", "--device-budget", "8GiB", "--mode", "trial"], "remove --mode for a static plan"),
 ])

@@ -42,10 +42,9 @@ void count_parts(std::span<const int64_t> graphs, const BlockShapes& shapes, Blo
   Terms& t = block.terms;
   t.assign(kTerms + counts, 0);
   for (const int64_t g : graphs) {
-    const auto graph = static_cast<size_t>(g);
-    t[kNodes] += shapes.graphs[graph].nodes;
-    t[kEdges] += shapes.graphs[graph].edges;
-    const std::span<const int32_t> parts = shapes.parts_of(graph);
+    t[kNodes] += shapes.graphs[g].nodes;
+    t[kEdges] += shapes.graphs[g].edges;
+    const std::span<const int32_t> parts = shapes.parts_of(g);
     for (size_t i = 0; i < counts; ++i) t[kTerms + i] += parts[i];
   }
   t[kOne] = 1;
@@ -60,7 +59,7 @@ void complete_parts(std::span<const int64_t> graphs, const BlockShapes& shapes, 
   highest.resize(kTerms + counts, 0);
   highest[kParts] = static_cast<int64_t>(counts);
   for (const int64_t g : graphs) {
-    const std::span<const int32_t> parts = shapes.parts_of(static_cast<size_t>(g));
+    const std::span<const int32_t> parts = shapes.parts_of(g);
     for (size_t i = 0; i < counts; ++i)
       highest[kTerms + i] = std::max(highest[kTerms + i], highest[kGraphs] * parts[i]);
   }

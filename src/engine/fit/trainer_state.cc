@@ -110,6 +110,8 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
           device != nullptr ? device->planned() : device_without_data(options.run, max_streams_of(options))};
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);
+  plan.training_graphs = std::ssize(options.split->training);
+  plan.validation_graphs = std::ssize(options.split->validation);
   // The largest block of prediction ran there already. Lanes are made for the plan.
   if (tries && device != nullptr && plan.feasible)
     try_out(input, device->execution(*plan.device, plan.execution), {}, plan);

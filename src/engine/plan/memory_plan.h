@@ -66,9 +66,10 @@ struct MemoryPlan {
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
-  std::optional<Reading> reading_of_run;  ///< The same for the cache of this plan; `share` is 0.
-  int64_t epochs = 0;                     ///< Maximum number of epochs of the run.
-  std::optional<StartUpCost> start_up;    ///< Cost of computing the sizes of all blocks.
+  std::optional<Reading> reading_of_run;               ///< The same for the cache of this plan; `share` is 0.
+  int64_t epochs = 0;                                  ///< Maximum number of epochs of the run.
+  std::optional<StartUpCost> start_up;                 ///< Cost of computing the sizes of all blocks.
+  int64_t training_graphs = 0, validation_graphs = 0;  ///< Graphs of an epoch; for hours at a stated rate.
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
   int64_t bytes_sent = 0;       ///< Bytes that a rank sends to other ranks in a step, without losses and the

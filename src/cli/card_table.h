@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/plan_device.h"
+#include "run/block_sizes.h"
+
+namespace plimsoll {
+
+/// What a run needs with larger blocks, and the largest that each model of GPU holds.
+class CardTable {
+ public:
+  /// Plans the run of `request` for the GPU `card`, whose model is named. Errors: those of
+  /// plan_block_sizes().
+  CardTable(const RunRequest& request, const PlannedCard& card);
+
+  void print() const;
+  /// Returns {"block_sizes": [...], "gpu_preset": {...} or null, "models": [...]} (docs/command-line.md).
+  Json json() const;
+
+ private:
+  // The largest of the planned sizes that a card of the model holds; null: none.
+  const PlannedBlocks* largest_for(const DeviceModel& model) const;
+
+  int64_t margin_;  // The margin of the plans.
+  std::vector<PlannedBlocks> sizes_;
+  std::optional<PlannedBlocks> preset_;
+};
+
+}  // namespace plimsoll
