@@ -37,7 +37,7 @@ all: bootstrap $(BUILD)/build.ninja ## The programs and all tests
 
 package: $(VENV)/.package ## The Python package, into .venv
 
-wheels: package ## Wheels that need no compiler, into dist/ (docs/RELEASING.md)
+wheels: package ## A wheel that needs no compiler, into dist/ (docs/RELEASING.md)
 	@scripts/wheels
 
 test: all package ## All quick tests; the last line counts them
@@ -68,8 +68,8 @@ tools:
 bootstrap: tools
 	@scripts/bootstrap
 
-# After the build, whose objects it takes.
-$(VENV)/.package: pyproject.toml CMakeLists.txt requirements.txt $(shell find src python cmake -type f -not -name '*.pyc') | all
+# In the folder of `make all`, to share its objects.
+$(VENV)/.package: pyproject.toml CMakeLists.txt requirements.txt $(shell find src python cmake -type f -not -name '*.pyc') | bootstrap $(BUILD)/build.ninja
 	@scripts/package
 	@touch $@
 

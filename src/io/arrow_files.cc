@@ -38,9 +38,10 @@ void give_from_arrow(int64_t bytes) {
 const SharedLibrary& find_plugin() {
   const fs::path library =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" / "libplimsoll_arrow.so";
-  static const SharedLibrary plugin(library.string(),
-                                    "table files need pyarrow 26: install it (pip install pyarrow==26.*) and "
-                                    "build again (make build), or pass tables from Python");
+  static const SharedLibrary plugin(
+      library.string(),
+      "table files need pyarrow 26: install it (pip install 'pyarrow==26.*') and repeat a "
+      "build from source (make build), or pass tables from Python");
   return plugin;
 }
 

@@ -1,9 +1,11 @@
 """What a wheel does where there is neither torch nor a compiler (scripts/try-wheel)."""
 
+import csv
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 begin = time.perf_counter()
 import plimsoll  # noqa: E402
@@ -31,6 +33,15 @@ parts = plimsoll.ClusterData(graph, 4, method="metis").parts  # a library that i
 assert len(set(parts.tolist())) == 4
 for batch in plimsoll.NeighborLoader(graph, [5, 5], "train", batch_size=64, as_numpy=True):
     assert batch["x"].shape == (len(batch["n_id"]), 4)
+assert "gat" in run("recipes")[1]  # recipes are in the program
+
+# The library that opens files of tables finds pyarrow's next to the package.
+rows = [[str(i), str(i % 7)] for i in range(50)]
+with Path("users.csv").open("w", newline="") as file:
+    csv.writer(file).writerows([["id", "group"], *rows])
+code, text = run("ingest", "tables", "--table", "users=users.csv:key=id", "--out", "tables")
+assert code == 0 and plimsoll.verify(plimsoll.open("tables")) == [], text
+
 code, text = run("train", "recipe.yaml", "--data", "graphs", "--run", "run")
 assert code != 0, text
 for name in ("fit", "plan", "train"):
