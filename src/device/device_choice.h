@@ -37,8 +37,9 @@ class NoDevice : public UsageError {
 /// does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
 
-/// Returns the bytes of --device-budget. `total` is the size of the device; it is nullopt for a device of
-/// another machine, for which a share cannot be computed. An empty text means all of it. Errors: UsageError.
+/// Parses --device-budget and returns bytes. `total` is the size of the device. It is nullopt for a device of
+/// another machine, of which a share cannot be computed. An empty text means the whole device. Errors:
+/// UsageError.
 int64_t device_budget(std::string_view text, std::optional<int64_t> total);
 
 }  // namespace plimsoll
