@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Identifies a file even if its name is later given to another file.
+/// Identifies a file even if another file later gets its name.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -72,7 +72,7 @@ class MappedFile {
   const std::string& path() const { return path_; }
   /// Unique as long as this file is mapped.
   const FileIdentity& identity() const { return identity_; }
-  /// Removes the pages from the process. They stay in the page cache, and the next access maps them again.
+  /// Unmaps the pages from the process. They stay in the page cache, and the next access maps them again.
   void release() const noexcept;
 
  private:

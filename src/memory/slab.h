@@ -60,7 +60,7 @@ struct SlabAllocation {
 /// so no block after the first few requests memory from the system. Thread-safe, except where noted.
 class Slab {
  public:
-  /// Reserves addresses but no memory. Errors: Failure if the system has no addresses.
+  /// Reserves addresses but no memory. Errors: Failure if the process has no address space left.
   Slab();
   /// Pieces that have not been freed stay valid. The memory is freed with the last of them.
   ~Slab();

@@ -146,8 +146,8 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
   }
 }
 
-// Fits non-negative coefficients whose result is never below 5/4 of the bytes that a probe used in ranges
-// without a plan.
+// Fits non-negative coefficients whose result is never below the bytes that a probe used in ranges without a
+// plan. envelope() adds a quarter.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
   for (const Tape& tape : tapes) {
