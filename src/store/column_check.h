@@ -16,7 +16,7 @@ struct ColumnCheck {
   /// If the files of a set have at most this total size, all checksums are compared even without `full`. In
   /// larger sets, only columns whose files differ from those in `known` are compared.
   int64_t max_bytes = kGiB;
-  /// "columns" of the result of the last check_columns() of the set; empty if unknown.
+  /// "columns" in the result of the last check_columns() of this set; empty if unknown.
   Json known = {};
   /// Called after each chunk with the bytes checked so far and the total. May throw to stop the check.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
