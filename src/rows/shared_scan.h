@@ -109,7 +109,7 @@ class SharedScan {
 
   static constexpr int32_t kNone = -1;
 
-  RowReader reader_;  // Used by the thread only.
+  RowReader reader_;  // Used only by the thread.
   RowCopy copy_;
   int64_t slots_;
   bool all_fit_;    // Slot i holds row i.
