@@ -15,8 +15,8 @@ namespace plimsoll {
 struct Extent {
   int64_t offset = 0;  ///< In bytes, a multiple of the file's alignment.
   int64_t bytes = 0;   ///< In bytes, a multiple of the file's alignment.
-  int64_t needed =
-      0;  ///< Leading bytes of the extent that the file must contain. The file may end after them.
+  /// Leading bytes of the extent that the file must contain. The file may end after them.
+  int64_t needed = 0;
   int64_t first = 0;  ///< The extent contains the items first .. last-1 of the request.
   int64_t last = 0;
 };

@@ -44,8 +44,8 @@ class RowReader {
  public:
   struct Options {
     std::optional<ReadMethod> way;  ///< choose_method() if not set.
-    int64_t buffer_bytes =
-        1024 * 1024;  ///< Bytes of the buffers (Tag::cache). More are used if a single row needs them.
+    /// Bytes of the buffers (Tag::cache). More are used if a single row needs them.
+    int64_t buffer_bytes = 1024 * 1024;
     int64_t longest_gap = 2048;    ///< Maximum bytes between two rows that are read at once.
     int64_t longest_piece = 4096;  ///< Maximum bytes of rows that are read at once.
   };

@@ -16,7 +16,7 @@ namespace plimsoll {
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, pos, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 9;
 
-/// Which tensors the batches of a data set have, and the sizes of these tensors.
+/// The selection of tensors in the batches of a data set, and the sizes of these tensors.
 class BatchFields {
  public:
   using Field = BatchField;

@@ -104,8 +104,8 @@ std::vector<BatchBuffer> BatchMemory::take(std::span<const int64_t> bytes) {
 }
 
 std::vector<BatchBuffer> BatchMemory::try_take(std::span<const int64_t> bytes) {
-  std::vector<BatchBuffer> buffers(
-      bytes.size());  // If an exception is thrown below, the buffers that have data are freed.
+  // If an exception is thrown below, the buffers that have data are freed.
+  std::vector<BatchBuffer> buffers(bytes.size());
   int64_t missing = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     BatchBuffer& buffer = buffers[i];

@@ -29,8 +29,8 @@ struct NeighbourLoading {
   SeedBatching batching;
   GraphList targets = {};  ///< Pairs of nodes [n, 2]. The edges between the nodes of a pair, in both
                            ///< directions, are left out of all batches.
-  bool columns =
-      true;  ///< Whether batches have the rows of the graph's columns in addition to nodes and edges.
+  /// Whether batches have the rows of the graph's columns in addition to nodes and edges.
+  bool columns = true;
   /// Bytes of a cache of feature rows; 0: no cache, features are read from the mapped file.
   int64_t cache_bytes = 0;
   /// Maximum number of batches that are sampled in advance, so that their rows can be read into the cache.

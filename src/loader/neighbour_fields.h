@@ -26,7 +26,7 @@ enum class NeighbourField : uint8_t {
   input_id
 };
 
-/// Which tensors the batches of a graph have, and the sizes of these tensors.
+/// The selection of tensors in the batches of a graph, and the sizes of these tensors.
 class NeighbourFields {
  public:
   using Field = NeighbourField;

@@ -12,7 +12,7 @@ namespace plimsoll {
 /// NeighborLoader. Each tensor has the rows of all types, one type after the other.
 enum class TypedField : uint8_t { n_id, edge_index, e_id, batch, nodes_per_hop, edges_per_hop, input_id };
 
-/// Which tensors these batches have, and the sizes of these tensors. All are i64.
+/// The selection of tensors in these batches, and the sizes of these tensors. All are i64.
 class TypedFields {
  public:
   using Field = TypedField;

@@ -84,8 +84,8 @@ int64_t embedding_backward_device_workspace(int64_t rows, int64_t nodes) {
 }
 
 int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges) {
-  return out_edges_bytes(sources, edges) +
-         edges * int64_t{sizeof(int32_t)};  // The last term is for indices of edges.
+  // The last term is for indices of edges.
+  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};
 }
 
 }  // namespace plimsoll

@@ -55,8 +55,8 @@ class BatchLists {
   Vector<List, Tag::cache> lists_;
   Vector<std::byte*, Tag::cache> to_;  // Destination of each list that is read.
   int64_t end_ = 0;                    // Ranges before this one are fetched.
-  bool one_by_one_ =
-      false;  // If true, the range does not fit into memory, and take() reads each list separately.
+  // If true, the range does not fit into memory, and take() reads each list separately.
+  bool one_by_one_ = false;
   int64_t bytes_read_ = 0;
   std::unique_ptr<Ring> ring_;  // Null if the kernel refuses one.
 };

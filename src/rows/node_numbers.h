@@ -14,8 +14,8 @@ namespace plimsoll {
 /// threads may read it.
 class NodeNumbers {
  public:
-  static constexpr int64_t kMaxNodes = int64_t{1}
-                                       << 24;  ///< f32 represents all whole numbers up to this one.
+  /// f32 represents all whole numbers up to this one.
+  static constexpr int64_t kMaxNodes = int64_t{1} << 24;
 
   /// Errors: InputError for more than kMaxNodes nodes; BudgetExceeded; Failure.
   explicit NodeNumbers(int64_t nodes);

@@ -78,8 +78,8 @@ class SharedScan {
   enum class State : uint8_t { absent, wanted, reading, present };
   struct Slot {
     int64_t row = 0;
-    uint32_t batches =
-        0;  // Number of batches that want the row. If all rows fit: 1 once any batch has wanted it.
+    // Number of batches that want the row. If all rows fit: 1 once any batch has wanted it.
+    uint32_t batches = 0;
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;

@@ -76,8 +76,8 @@ class SpilledFeatures final : public PackedBatches {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLoaded =
-      3;  // Number of packs in memory: readers may use two while the next pack is read.
+  // Number of packs in memory: readers may use two while the next pack is read.
+  static constexpr int kLoaded = 3;
   struct WaitingPack {
     Pack pack;
     size_t round = 0;

@@ -36,8 +36,8 @@ class WholeBatches final : public PackedBatches {
  public:
   static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
   struct Options {
-    int64_t bytes =
-        0;  ///< Total memory (Tag::cache). The part that is not needed otherwise is used for pinned rows.
+    /// Total memory (Tag::cache). The part that is not needed otherwise is used for pinned rows.
+    int64_t bytes = 0;
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
   };

@@ -149,8 +149,8 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (infinite >= 0)
     findings.push_back(fmt::format("node {}: a number of node_target is infinite, expected a number, or NaN",
                                    infinite / graph.target_width()));
-  const bool sound =
-      findings.empty();  // Whether row ends never fall and the entries of each row are ascending.
+  // Whether row ends never fall and the entries of each row are ascending.
+  const bool sound = findings.empty();
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {

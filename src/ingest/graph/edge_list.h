@@ -22,7 +22,7 @@ enum class EdgeArrayLayout : uint8_t { rows, columns };
 template <>
 inline constexpr auto kWords<EdgeArrayLayout> = std::to_array<std::string_view>({"rows", "columns"});
 
-/// Which columns of edge files have which role.
+/// The columns of edge files, by role.
 struct EdgeListOptions {
   std::vector<std::filesystem::path> files = {};
   std::string source = "0";  ///< A column, given by its name or its index from 0; for text only.

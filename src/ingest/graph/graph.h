@@ -40,8 +40,8 @@ struct GraphIngestOptions {
   std::string features_dtype = "auto";
   NodeOrderKind order = NodeOrderKind::none;
   std::filesystem::path out = {};
-  Shard shard =
-      {};  ///< The part of the edge files to read. A shard is only sorted; merge_graph() makes the graph.
+  /// The part of the edge files to read. A shard is only sorted; merge_graph() makes the graph.
+  Shard shard = {};
   int threads = 1;
   bool force = false;  ///< Replace an existing output.
   /// Called with a sentence about input that is read in a way that the user may not expect.
@@ -49,8 +49,8 @@ struct GraphIngestOptions {
 };
 
 struct GraphIngestResult {
-  bool already_there =
-      false;  ///< Whether the output had already been made from these sources, so that nothing was done.
+  /// Whether the output had already been made from these sources, so that nothing was done.
+  bool already_there = false;
   NodeIds ids = NodeIds::automatic;  ///< Kind of IDs; `automatic` only for a shard, for which the kind is not
                                      ///< determined.
   int64_t nodes = 0;

@@ -122,8 +122,8 @@ bool NodeTable::has_header(size_t id) const {
                     "--nodes-header yes or --nodes-header no",
                     options_.table.string(), fmt::join(first, "', '")));
   };
-  bool counts = first.size() >
-                1;  // Whether the fields are 0, 1, 2, ..., which pandas writes for columns without names.
+  // Whether the fields are 0, 1, 2, ..., which pandas writes for columns without names.
+  bool counts = first.size() > 1;
   for (size_t i = 0; i < first.size(); ++i) counts &= first[i] == std::to_string(i);
   if (counts) throw ask();
   if (is_number(first[id])) return false;

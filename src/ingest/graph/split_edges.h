@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Which edges of a graph to hold out, and where to write the output.
+/// The edges of a graph to hold out, and the output folder.
 struct EdgeSplitOptions {
   std::filesystem::path graph = {};  ///< Folder of an existing `graph`.
   std::filesystem::path out = {};
@@ -23,8 +23,8 @@ struct EdgeSplitOptions {
 
 struct EdgeSplitResult {
   bool already_there = false;  ///< Whether the output was already this split, so that nothing was done.
-  bool undirected =
-      false;  ///< Whether every edge exists in both directions; both directions are then one pair.
+  /// Whether every edge exists in both directions; both directions are then one pair.
+  bool undirected = false;
   int64_t nodes = 0;
   int64_t edges = 0;                                 ///< Number of edges that remain.
   std::array<int64_t, kGraphSplits.size()> pairs{};  ///< Number of pairs of each split.

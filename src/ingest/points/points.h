@@ -14,16 +14,16 @@ struct PointsOptions {
   /// Number of coordinates per point in an array, 2 or 3; 0: 3 if points have at least three numbers,
   /// otherwise 2.
   int64_t dimensions = 0;
-  std::filesystem::path labels =
-      {};  ///< Classes of the sets, an array or a text; empty: read from the source.
-  std::filesystem::path targets =
-      {};              ///< Regression targets of the sets, an array or a text; empty: no targets.
+  /// Classes of the sets, an array or a text; empty: read from the source.
+  std::filesystem::path labels = {};
+  /// Regression targets of the sets, an array or a text; empty: no targets.
+  std::filesystem::path targets = {};
   bool force = false;  ///< Replace an existing output.
 };
 
 struct PointsResult {
-  bool already_there =
-      false;  ///< Whether the output had already been made from this source, so that nothing was done.
+  /// Whether the output had already been made from this source, so that nothing was done.
+  bool already_there = false;
   int64_t graphs = 0;
   int64_t nodes = 0;
   int64_t edges = 0;

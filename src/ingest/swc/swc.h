@@ -25,8 +25,8 @@ struct SwcOptions {
 };
 
 struct SwcResult {
-  bool already_there =
-      false;  ///< Whether the output had already been made from this source, so that nothing was done.
+  /// Whether the output had already been made from this source, so that nothing was done.
+  bool already_there = false;
   int64_t files = 0;  ///< Number of files that became graphs.
   int64_t graphs = 0;
   int64_t points = 0;  ///< Number of points in these files.

@@ -243,8 +243,8 @@ SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTre
     new_roots.push_back(soma);
     ++changes.rerooted;
   }
-  forest.reroot(
-      new_roots);  // All roots are passed in one call, because a call needs time linear in the file size.
+  // All roots are passed in one call, because a call needs time linear in the file size.
+  forest.reroot(new_roots);
   SwcTree tree;
   for (const int32_t root : kept) forest.append(root, tree, changes);
   return tree;

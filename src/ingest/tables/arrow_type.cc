@@ -12,8 +12,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMaxWidth = 1 << 20;  // Maximum elements of a vector, and bytes of a binary value.
-constexpr int64_t kMaxScale =
-    1000;  // Maximum digits after the point of a decimal; Arrow's own decimals have up to 76.
+// Maximum digits after the point of a decimal; Arrow's own decimals have up to 76.
+constexpr int64_t kMaxScale = 1000;
 
 int64_t number_at(std::string_view text, const std::string& where) {
   int64_t number = -1;

@@ -310,8 +310,8 @@ void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first,
   values.integers.clear();
   values.reals.clear();
   values.texts.clear();
-  if (type.kind !=
-      ValueKind::list) {  // For other types, `items` may still have the values of an earlier list column.
+  // For other types, `items` may still have the values of an earlier list column.
+  if (type.kind != ValueKind::list) {
     values.items.clear();
     values.lengths.clear();
   }

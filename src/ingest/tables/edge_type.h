@@ -17,9 +17,9 @@ struct NodeTypeState {
   std::string name;
   bool is_read = false;  ///< Whether all its rows have been read.
   int64_t nodes = 0;
-  std::string time_column =
-      {};                  ///< Name of the node type's column of times in the data set; empty: no times.
-  bool times_rise = true;  ///< Whether the rows are sorted by time.
+  /// Name of the node type's column of times in the data set; empty: no times.
+  std::string time_column = {};
+  bool times_rise = true;                ///< Whether the rows are sorted by time.
   std::unique_ptr<KeyIndex> index = {};  ///< Null if the table has no key.
 };
 

@@ -37,8 +37,8 @@ class KeyLookup {
   void add_node(uint32_t number, int64_t node);
 
   const KeyIndex& index_;
-  std::unique_ptr<ExternalSort>
-      by_key_;  // Payload: KeyRecord with the position of the key; null if not needed.
+  // Payload: KeyRecord with the position of the key; null if not needed.
+  std::unique_ptr<ExternalSort> by_key_;
   std::unique_ptr<ExternalSort> by_number_;  // Key: position of the key. Payload: node.
   std::optional<ExternalSort::Reader> nodes_;
   int64_t added_ = 0, returned_ = 0;

@@ -27,8 +27,8 @@ struct TablesOptions {
 };
 
 struct TablesResult {
-  bool already_there =
-      false;  ///< Whether the output had already been made from these sources, so that nothing was done.
+  /// Whether the output had already been made from these sources, so that nothing was done.
+  bool already_there = false;
   int64_t node_types = 0, edge_types = 0;
   int64_t nodes = 0, edges = 0;
   int64_t rows = 0;      ///< Number of rows read.
@@ -39,8 +39,8 @@ struct TablesResult {
   int64_t seeds_without_target = 0;  ///< Number of seeds left out because none of their targets is a row.
   int64_t dangling_targets = 0;      ///< Number of targets dropped because no row has their key.
   int64_t rows_without_time = 0;     ///< Number of rows left out because their time is missing.
-  int64_t rows_without_ends =
-      0;  ///< Number of rows of event tables that lack a foreign key, and so make no edge.
+  /// Number of rows of event tables that lack a foreign key, and so make no edge.
+  int64_t rows_without_ends = 0;
   std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
 };
 

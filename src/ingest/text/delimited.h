@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Which lines that begin with # or % are comments: only those before the first row, all, or none.
+/// The lines that begin with # or % and are comments: only those before the first row, all, or none.
 enum class Comments : uint8_t { leading, all, none };
 template <>
 inline constexpr auto kWords<Comments> = std::to_array<std::string_view>({"leading", "all", "none"});

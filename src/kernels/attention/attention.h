@@ -24,8 +24,8 @@ struct AttentionDropout {
   uint32_t epoch = 0;
   const int64_t* item = nullptr;   ///< [T] index of the target's graph in its data set; null: 0 for all.
   const int64_t* local = nullptr;  ///< [T] index of the node in its graph; null: its index in the arrays.
-  const int64_t* first_edge =
-      nullptr;  ///< [T] index of the first of the caller's edges in the target's graph; null: 0 for all.
+  /// [T] index of the first of the caller's edges in the target's graph; null: 0 for all.
+  const int64_t* first_edge = nullptr;
 };
 
 /// The arrays and options that all kinds of graph attention share:

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Which edges the paths of three edges use.
+/// The edges that paths of three edges use.
 enum class PathDirection : uint8_t {
   both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are used.
   ancestor,    ///< Each edge once, from its higher to its lower node: towards the root.
