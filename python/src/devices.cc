@@ -15,6 +15,7 @@
 #include "device_scope.h"
 #include "engine/blocks/torch_on_stream.h"
 #include "ops/torch_cuda.h"
+#include "refusals.h"
 #include "torch_bindings.h"
 
 namespace plimsoll {

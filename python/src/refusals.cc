@@ -1,22 +1,22 @@
+#include "refusals.h"
+
 #include <fmt/format.h>
 #include <torch/csrc/Exceptions.h>
 
 #include "base/units.h"
 #include "ops/allocator.h"
-#include "torch_bindings.h"
 
 namespace plimsoll {
 namespace {
+
+PyObject* budget_exceeded = nullptr;  // The class. This module owns a reference until the process ends.
 
 // torch translates types derived from PyTorchError into Python's exceptions, and all others into
 // RuntimeError.
 class TensorRefused : public torch::PyTorchError {
  public:
   explicit TensorRefused(const std::string& text) : PyTorchError(text) {}
-  PyObject* python_type() override {
-    const nb::gil_scoped_acquire lock;
-    return nb::module_::import_("plimsoll.errors").attr("BudgetExceeded").ptr();
-  }
+  PyObject* python_type() override { return budget_exceeded; }
 };
 
 // Returns in a thread unknown to Python, so that the caller throws BudgetExceeded, as the block engine
@@ -24,15 +24,6 @@ class TensorRefused : public torch::PyTorchError {
 void refuse(const BudgetExceeded& refusal) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
   throw TensorRefused(refusal.what());
-}
-
-// Translates exceptions that leave functions of this module.
-void translate(const std::exception_ptr& pointer, void*) {
-  try {
-    std::rethrow_exception(pointer);
-  } catch (TensorRefused& refused) {
-    PyErr_SetString(refused.python_type(), refused.what());
-  }
 }
 
 }  // namespace
@@ -47,9 +38,17 @@ void refuse_on_device(const DeviceRegionFull& full) {
       format_bytes(full.asked()), full.asked(), full.bytes() - full.in_use(), format_bytes(full.bytes())));
 }
 
-void surface_refusals() {
-  nb::register_exception_translator(&translate);
+void surface_refusals(PyObject* error_class) {
+  budget_exceeded = error_class;
   set_refusal(&refuse);
+}
+
+void translate_refusal(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (TensorRefused& refused) {
+    PyErr_SetString(refused.python_type(), refused.what());
+  }
 }
 
 }  // namespace plimsoll

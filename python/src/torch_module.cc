@@ -5,6 +5,7 @@
 #include "memory/caching_allocator.h"
 #include "memory/limits.h"
 #include "ops/allocator.h"
+#include "refusals.h"
 #include "torch_bindings.h"
 
 namespace {
@@ -20,7 +21,9 @@ int64_t max_kept() {
 // The operators register themselves (src/ops); torch must be imported before.
 NB_MODULE(_torch, module) {
   nanobind::set_leak_warnings(false);
-  plimsoll::surface_refusals();
+  nanobind::register_exception_translator(&plimsoll::translate_refusal);
+  plimsoll::surface_refusals(
+      nanobind::module_::import_("plimsoll.errors").attr("BudgetExceeded").inc_ref().ptr());
   plimsoll::install_ledger_allocator();
   plimsoll::CachingAllocator::keep_at_most(max_kept());
   plimsoll::bind_memory(module);

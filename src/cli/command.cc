@@ -36,6 +36,16 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
+// "slurm ... -- VERB ARGS" becomes "slurm ... --command=VERB --command=ARG ...", because CLI11 would take the
+// words after -- for arguments of `slurm` itself.
+void join_command(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] != "slurm") return;
+  const auto dashes = std::ranges::find(arguments, "--");
+  if (dashes == arguments.end()) return;
+  for (auto word = dashes + 1; word != arguments.end(); ++word) *word = "--command=" + *word;
+  arguments.erase(dashes);
+}
+
 // An empty argument is usually an unset shell variable. It would name the current folder, or select the
 // default.
 void refuse_empty(const std::vector<std::string>& arguments) {
@@ -78,14 +88,17 @@ int flushed(int code) {
 }  // namespace
 
 int run_command(CLI::App& app, int argc, char** argv) {
-  app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
+  // A build with the stand-in is for tests, so its version must not look like that of a release.
+  constexpr const char* kStandIn = PLIMSOLL_STAND_IN != 0 ? ", for tests: with --device stand-in" : "";
+  app.set_version_flag("--version", fmt::format("plimsoll {}{}", kVersion, kStandIn));
   app.require_subcommand(1);
   // Ignored, so that a file over its size limit fails as a write, with an error message and cleanup.
   std::signal(SIGXFSZ, SIG_IGN);
   report_lost_mappings();
-  const std::vector<std::string> words = join_overrides(argc, argv);
+  std::vector<std::string> words = join_overrides(argc, argv);
   try {
     refuse_empty(words);
+    join_command(words);
     refuse_foreign_words(app, words);
     // CLI11 expects the arguments in reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

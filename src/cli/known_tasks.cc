@@ -4,6 +4,7 @@
 #include "tasks/classes/tasks.h"
 #include "tasks/labels/tasks.h"
 #include "tasks/links/tasks.h"
+#include "tasks/relational/tasks.h"
 #include "tasks/trees/tasks.h"
 #include "tasks/values/tasks.h"
 #ifdef PLIMSOLL_CAN
@@ -26,6 +27,7 @@ void register_known_tasks() {
       {"node_classification", node_classification_task},
       {"node_multilabel_classification", node_multilabel_classification_task},
       {"node_regression", node_regression_task},
+      {"relational", relational_task},
       {"tree_classification", tree_classification_task},
       {"tree_pretraining", tree_pretraining_task},
 #ifdef PLIMSOLL_CAN

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/command.h"
 #include "cli/python_verbs.h"
 #include "cli/train_options.h"
@@ -56,11 +57,24 @@ bool is_for_python(const Options& options, RunsIn where) {
   return false;
 }
 
+std::vector<Verb> all_verbs(char** argv);
+
+// Errors: UsageError if the command of a job does not start with the name of a verb.
+void require_verb(const std::vector<std::string>& command, char** argv) {
+  if (command.empty()) return;
+  std::vector<std::string_view> names;
+  for (const Verb& verb : all_verbs(argv)) names.insert(names.end(), verb.names.begin(), verb.names.end());
+  if (std::ranges::find(names, command.front()) == names.end())
+    throw unknown_word("the verb after --", command.front(), names);
+}
+
 // The table of verbs, in the order of the help.
 std::vector<Verb> all_verbs(char** argv) {
   const auto run_elsewhere = [argv](const auto& options, RunsIn where) {
     // Errors of the recipe are reported before torch is loaded.
-    if constexpr (requires { options.recipe; }) load_recipe(options.recipe, options.overrides);
+    if constexpr (requires { options.recipe; })
+      if (!options.recipe.empty()) load_recipe(options.recipe, options.overrides);
+    if constexpr (requires { options.command; }) require_verb(options.command, argv);
     if (is_for_python(options, where)) become_python(argv);
     become_trainer(argv);
   };

@@ -10,12 +10,24 @@
 #include "cli/open_device.h"
 #include "device/cuda_device.h"
 #include "device/device_choice.h"
+#include "device/device_models.h"
+#include "device/stand_in.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {
 
-void print(const DevicePlan& plan, bool nothing_was_run) {
+// Why a plan is not exact for which nothing was run.
+std::string assumptions(const DeviceModel* model) {
+  const std::string context =
+      fmt::format("nothing was run, and {} are assumed for the context, as measured on an H200",
+                  format_bytes(PlannedDevice::kAssumedContext));
+  if (model == nullptr || model->is_measured) return context;
+  return fmt::format("{}; nobody measured it on {}, so {} are left free as a margin", context, model->name,
+                     format_bytes(PlannedDevice::kMarginOfUnmeasured));
+}
+
+void print(const DevicePlan& plan, const PlannedCard* card) {
   Table parts({"<on the device", "bytes", ""});
   for (const auto& [name, bytes] : plan.parts) parts.add({name, format_count(bytes), format_bytes(bytes)});
   parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
@@ -32,9 +44,8 @@ void print(const DevicePlan& plan, bool nothing_was_run) {
   for (size_t blocks = 1; blocks <= plan.budget_for.size(); blocks *= 2)
     budgets.add({format_bytes(plan.budget_for[blocks - 1]), std::to_string(blocks)});
   fmt::print("{}", budgets.text());
-  if (nothing_was_run)
-    fmt::print("not exact: nothing was run, and {} are assumed for the context\n",
-               format_bytes(PlannedDevice::kAssumedContext));
+  if (card != nullptr)
+    fmt::print("not exact: {}\n", assumptions(card->model));
   else
     fmt::print("{}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact);
   if (plan.without_cuda.empty()) return;
@@ -47,29 +58,46 @@ const DevicePlan& largest_device_budget(const StagePlans& plans) {
           })->second.device;
 }
 
-}  // namespace
-
-PlansDevice device_of_plan(const PlanOptions& options, int threads) {
-  using Kind = DeviceChoice::Kind;
-  DeviceChoice device = parse_device(options.device.device);
-  if (device.kind == Kind::cpu) {
-    if (options.device.budget.empty()) return {};
-    throw UsageError("--device-budget works only with a GPU; add --device cuda");
+// Total bytes of a device of this machine; nullopt if it is not here.
+std::optional<int64_t> bytes_here(const DeviceChoice& choice) {
+  if (choice.kind == DeviceChoice::Kind::stand_in) {
+    require_stand_in();
+    return kStandInBytes;
   }
-  const bool is_present = device.index < find_cuda_devices().count;
-  if (!is_present && device.kind == Kind::automatic) return {};
-  const bool runs_blocks = options.mode && options.mode != Estimation::from_shapes;
-  if (runs_blocks && !is_present)
-    throw UsageError("--mode " + std::string(word_of(*options.mode)) +
-                     " runs blocks on the GPU, and this machine has none; remove --mode for a static plan");
-  if (!options.table.empty()) throw UsageError("--table plans for the CPU only; remove --device");
-  if (runs_blocks) return {.open = open_device(options.device, options.ranks, threads)};
-  return {.budget =
-              device_budget(options.device.budget,
-                            is_present ? std::optional(cuda_device_bytes(device.index)) : std::nullopt)};
+  if (choice.index >= find_cuda_devices().count) return {};
+  return cuda_device_bytes(choice.index);
 }
 
-void print_device_plans(const StagePlans& plans, Estimation mode, bool json) {
+}  // namespace
+
+std::optional<PlannedCard> planned_card(const DeviceOptions& device) {
+  const DeviceChoice choice = parse_device(device.device);
+  if (choice.kind == DeviceChoice::Kind::cpu) {
+    if (device.budget.empty() && device.model.empty()) return {};
+    throw UsageError(fmt::format("--device-{} works only with a GPU; add --device cuda",
+                                 device.budget.empty() ? "model" : "budget"));
+  }
+  const DeviceModel* const model = device.model.empty() ? nullptr : &find_device_model(device.model);
+  const std::optional<int64_t> here = bytes_here(choice);
+  if (!here && model == nullptr && choice.kind == DeviceChoice::Kind::automatic) return {};
+  const bool is_measured = model == nullptr || model->is_measured;
+  return PlannedCard{.model = model,
+                     .budget = device_budget(device.budget, model != nullptr ? model->bytes : here),
+                     .margin = is_measured ? 0 : PlannedDevice::kMarginOfUnmeasured};
+}
+
+PlansDevice device_of_plan(const PlanOptions& options, int threads) {
+  PlansDevice device{.card = planned_card(options.device)};
+  if (!device.card) return {};
+  if (!options.table.empty()) throw UsageError("--table plans for the CPU only; remove --device");
+  if (!options.mode || options.mode == Estimation::from_shapes) return device;
+  if (!bytes_here(parse_device(options.device.device)))
+    throw UsageError("--mode " + std::string(word_of(*options.mode)) +
+                     " runs blocks on the GPU, and this machine has none; remove --mode for a static plan");
+  return {.open = open_device(options.device, options.ranks, threads)};
+}
+
+void print_device_plans(const StagePlans& plans, const PlannedCard* card, Estimation mode, bool json) {
   const DevicePlan& largest = largest_device_budget(plans);
   if (json) {
     Json found = device_plan_json(largest);
@@ -88,7 +116,7 @@ void print_device_plans(const StagePlans& plans, Estimation mode, bool json) {
                    std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
       fmt::print("{}\nthe stage that needs the most memory:\n", table.text());
     }
-    print(largest, mode == Estimation::from_shapes);
+    print(largest, card);
   }
   require_feasible(largest);
 }

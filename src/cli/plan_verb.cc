@@ -295,9 +295,12 @@ void run_verb(const PlanOptions& options, Exchange*) {
   const int threads = resources.thread_count();
   const PlansDevice device = device_of_plan(options, threads);
   request.device = device.open.get();
-  request.device_budget = device.budget;
+  if (device.card) {
+    request.device_budget = device.card->budget;
+    request.device_margin = device.card->margin;
+  }
   if (options.mode) request.recipe.memory.estimation = *options.mode;
-  if (device.budget) request.recipe.memory.estimation = Estimation::from_shapes;
+  if (device.card) request.recipe.memory.estimation = Estimation::from_shapes;
   const std::vector<int64_t> budgets = budgets_of(options.table);
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
@@ -311,7 +314,8 @@ void run_verb(const PlanOptions& options, Exchange*) {
     throw UsageError(
         "--profile and --snapshot work only for a plan on the CPU; remove --device and --device-budget");
   if (request.is_on_device())
-    return print_device_plans(plans, request.recipe.memory.estimation, options.json);
+    return print_device_plans(plans, device.card ? &*device.card : nullptr, request.recipe.memory.estimation,
+                              options.json);
   const PlanDetails details = details_of(plans, request, options.profile);
   if (options.json)
     print_json(plans_json(plans, details, request, floor, budget, options.profile));

@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
+#include "cli/plan_device.h"
 #include "cli/train_verb.h"
 #include "config/known_recipes.h"
+#include "device/device_choice.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/warm_up.h"
 #include "io/file.h"
@@ -57,6 +59,36 @@ int64_t budget_of(const StagePlans& plans) {
   return (bytes + kMiB - 1) / kMiB * kMiB;
 }
 
+// Host memory of a process that uses CUDA: the driver's own pages (docs/gpu.md).
+constexpr int64_t kCudaOnHost = 320 * kMiB;
+// A static plan may be a few percent too low where torch allocates differently on a GPU (docs/gpu.md): it is
+// increased by this part.
+constexpr int64_t kPlanVaries = 16;
+
+bool is_stand_in(const SlurmOptions& options) {
+  return parse_device(options.device.device).kind == DeviceChoice::Kind::stand_in;
+}
+
+// Host memory that a process needs in its budget because of its device: the driver, and pinned memory.
+int64_t host_bytes_of_device(const SlurmOptions& options, const StagePlans& plans) {
+  int64_t pinned = 0;
+  for (const auto& [stage, plan] : plans)
+    if (plan.device) pinned = std::max(pinned, plan.device->staging);
+  return pinned + (is_stand_in(options) ? 0 : kCudaOnHost);
+}
+
+// The GPU of each process. The stand-in's memory is that of the host, outside the budget.
+SlurmDevice device_of_job(const SlurmOptions& options, int64_t whole, const StagePlans& plans) {
+  int64_t peak = 0;
+  for (const auto& [stage, plan] : plans) peak = std::max(peak, plan.device->peak);
+  const bool is_stated = plans.empty() || !options.device.budget.empty();
+  const int64_t budget = is_stated ? whole : std::min(peak + peak / kPlanVaries, whole);
+  return {.word = options.device.device,
+          .budget = budget,
+          .model = options.device.model,
+          .on_host = is_stand_in(options) ? budget : 0};
+}
+
 double seconds_of_run(const SlurmOptions& options, RunRequest request, const StagePlans& plans) {
   if (options.trial == 0) return 0;
   std::optional<Progress> progress(std::in_place, "trial", "seconds");
@@ -91,42 +123,98 @@ void submit(const SlurmJob& job, const std::string& script) {
   int status = 0;
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    throw Failure("sbatch refused the job, which was saved as " + name);
+    throw Failure("sbatch refused the job, which was saved as " + name +
+                  (job.device ? "; if it knows no such --gres, set `gres` in the site's file to a name that "
+                                "`sinfo -o %G` shows, and if it has too few GPUs, give fewer --ranks"
+                              : ""));
 }
 
-}  // namespace
-
-void run_verb(const SlurmOptions& options, Exchange*) {
-  const std::atomic<bool>& interrupt = catch_interrupts();
+fs::path folder_of(const SlurmOptions& options) {
   fs::path folder = fs::absolute(options.run).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   require_sbatch_path(folder);
-  const Site site = site_of(options);
-  RunRequest request{.recipe = load_recipe(options.recipe, options.overrides),
-                     .data = options.data,
-                     .interrupt = &interrupt};
-  const int threads = options.resources.thread_count();
-  warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
-  request.memory = budget.share(threads);
-  const int64_t program_bytes = process_memory().file_backed;
-  const StagePlans plans = plan_within(request);
-  for (const auto& [stage, plan] : plans) require_feasible(plan);
+  return folder;
+}
 
+// Data sets that a command reads: the values of its --data.
+std::vector<fs::path> data_of(const std::vector<std::string>& command) {
+  std::vector<fs::path> sets;
+  for (size_t i = 0; i + 1 < command.size(); ++i)
+    if (command[i] == "--data") sets.push_back(fs::absolute(command[i + 1]).lexically_normal());
+  return sets;
+}
+
+// Whether a verb takes --budget, --threads and --device; others keep the limits of their job by themselves.
+bool takes_resources(const std::string& verb) {
+  const auto known = trainer_verbs([](const auto&, RunsIn) {});
+  return std::ranges::any_of(known, [&](const Verb& row) { return row.names.front() == verb; });
+}
+
+// What is known of a job before anything is planned.
+SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
-  const int64_t data_bytes = file_bytes(options.data);
   SlurmJob job{.program = self.parent_path() / "plimsoll",
-               .recipe = is_known_recipe(options.recipe) ? options.recipe : fs::absolute(options.recipe),
-               .data = fs::absolute(options.data).lexically_normal(),
                .run = folder,
-               .threads = threads,
-               .budget = std::min(budget_of(plans), budget.bytes()),
-               .page_cache = program_bytes + data_bytes,
+               .command = options.command,
+               .threads = options.resources.thread_count(),
+               .ranks = options.ranks,
                .time_margin = options.time_margin,
                .stages = !options.in_place,
-               .site = site};
+               .site = site_of(options)};
   for (const std::string& override : options.overrides)
     job.arguments.insert(job.arguments.end(), {"-O", override});
+  if (!job.command.empty()) {
+    job.arguments.clear();
+    job.folder = fs::current_path();
+    job.more_data = data_of(job.command);
+    job.gives_resources = takes_resources(job.command.front());
+  }
+  return job;
+}
+
+// The budget of a process, stated or at most the machine's, that holds the plans and `more` bytes.
+int64_t budget_of_job(const SlurmOptions& options, const StagePlans& plans, int64_t more, int64_t most) {
+  const int64_t needed = budget_of(plans) + more;
+  if (options.resources.budget_text.empty()) return std::min(needed - more, most) + more;
+  const int64_t smallest = largest_budget(plans).min_budget + more;
+  if (smallest > most)
+    throw BudgetTooSmall(
+        fmt::format("the smallest budget that works is {} bytes ({}), of which {} are for the device's "
+                    "driver and pinned memory; "
+                    "raise --budget",
+                    smallest, format_bytes(smallest), format_bytes(more)));
+  return std::min(needed, most);
+}
+
+// Plans the run of the recipe, and sets what the job requests for it.
+void plan_job(const SlurmOptions& options, SlurmJob& job) {
+  RunRequest request{.recipe = load_recipe(options.recipe, options.overrides),
+                     .data = options.data,
+                     .ranks = options.ranks,
+                     .interrupt = &catch_interrupts()};
+  const std::optional<PlannedCard> card = planned_card(options.device);
+  if (card) {
+    request.device_budget = card->budget;
+    request.device_margin = card->margin;
+    request.recipe.memory.estimation = Estimation::from_shapes;
+  }
+  warm_up_torch(job.threads);
+  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
+  request.memory = budget.share(job.threads);
+  const int64_t program_bytes = process_memory().file_backed;
+  const StagePlans plans = plan_within(request);
+  for (const auto& [stage, plan] : plans) {
+    if (plan.device) require_feasible(*plan.device);
+    require_feasible(plan);
+  }
+  const int64_t data_bytes = file_bytes(options.data);
+  job.recipe = is_known_recipe(options.recipe) ? options.recipe : fs::absolute(options.recipe);
+  job.data = fs::absolute(options.data).lexically_normal();
+  job.page_cache = program_bytes + data_bytes;
+  if (card) job.device = device_of_job(options, card->budget, plans);
+  job.budget = budget_of_job(options, plans, card ? host_bytes_of_device(options, plans) : 0, budget.bytes());
+  if (card || options.ranks > 1 || !options.command.empty())
+    return;  // The trial would run on one CPU process.
 
   Ledger::process().set_cap(job.budget - budget.outside_ledger());
   request.memory.budget = job.budget;
@@ -137,7 +225,25 @@ void run_verb(const SlurmOptions& options, Exchange*) {
   for (const auto& [stage, plan] : plans) planning += plan.seconds;
   const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;
   if (trained > 0) job.seconds = trained + staging + planning + kStart;
+}
 
+// A job without a recipe has the memory that the user states.
+void state_job(const SlurmOptions& options, SlurmJob& job) {
+  job.budget = parse_size(options.resources.budget_text, usable_memory(find_limits()));
+  if (const std::optional<PlannedCard> card = planned_card(options.device))
+    job.device = device_of_job(options, card->budget, {});
+}
+
+}  // namespace
+
+void run_verb(const SlurmOptions& options, Exchange*) {
+  SlurmJob job = job_of(options, folder_of(options));
+  if (options.recipe.empty())
+    state_job(options, job);
+  else
+    plan_job(options, job);
+  if (job.device && job.ranks > 1)
+    fmt::print(stderr, "plimsoll: note: train, evaluate and predict refuse ranks on a GPU in this version\n");
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);

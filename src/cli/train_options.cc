@@ -19,6 +19,13 @@ void add_verify(CLI::App& verb, std::string& verify) {
       ->capture_default_str();
 }
 
+void add_device_model(CLI::App& verb, DeviceOptions& options, const char* text) {
+  verb.add_option("--device-model", options.model, text)->type_name("MODEL");
+}
+
+constexpr const char* kModelToBe =
+    "Refuse a GPU of another model than this one, such as v100-16 (docs/gpu.md has the list)";
+
 void add_device(CLI::App& verb, DeviceOptions& options) {
   verb.add_option("--device", options.device,
                   "Run blocks on this device: cpu, cuda, cuda:N, or auto (a GPU if there is one)")
@@ -26,16 +33,17 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
       ->capture_default_str();
   verb.add_option("--device-budget", options.budget, "Limit the GPU memory to use; default: all free memory")
       ->type_name("BYTES|SHARE%");
+  add_device_model(verb, options, kModelToBe);
 }
 
 // Adds the recipe to train and its data.
 template <typename Options>
-void add_recipe_and_data(CLI::App& verb, Options& options) {
+void add_recipe_and_data(CLI::App& verb, Options& options, bool required = true) {
   verb.add_option("RECIPE", options.recipe,
                   "The name of a recipe that `plimsoll recipes` lists, or a file in YAML (docs/recipe.md)")
-      ->required();
+      ->required(required);
   verb.add_option("--data", options.data, "The folder of a data set that `plimsoll ingest` made")
-      ->required()
+      ->required(required)
       ->type_name("DIR");
   verb.add_option("-O", options.overrides, "Override a key of the recipe; may be repeated")
       ->type_name("KEY=VALUE")
@@ -75,6 +83,10 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       verb->add_option("--device-budget", options->device.budget,
                        "Limit the GPU memory that the run may use; default: all memory of the GPU")
           ->type_name("BYTES|SHARE%");
+  add_device_model(
+      *verb, options->device,
+      "Plan for a GPU of this model, such as v100-16, which need not be in this machine, and show "
+      "the largest blocks for all models (docs/gpu.md has the list)");
   CLI::Option* const table = verb->add_option("--table", options->table,
                                               "Show which numbers of hidden channels and layers fit each of "
                                               "these budgets and how fast they train, instead of one plan");
@@ -139,11 +151,26 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->callback([options, run] { run(*options); });
 }
 
+// Errors: UsageError if the options neither plan a run nor state the memory of another command.
+void require_job(const SlurmOptions& options) {
+  if (options.recipe.empty() != options.data.empty())
+    throw UsageError(options.recipe.empty()
+                         ? "--data is for a recipe: give the name or the file of a recipe"
+                         : "RECIPE needs --data DIR, a data set that `plimsoll ingest` made");
+  if (!options.recipe.empty()) return;
+  if (options.command.empty())
+    throw UsageError(
+        "nothing to submit: give RECIPE and --data DIR to train, or a verb and its arguments after `--`");
+  if (options.resources.budget_text.empty())
+    throw UsageError("--budget is missing: without RECIPE nothing is planned, so state the memory that `" +
+                     options.command.front() + "` needs");
+}
+
 void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run) {
   auto options = std::make_shared<SlurmOptions>();
-  CLI::App* verb =
-      app.add_subcommand("slurm", "Print a SLURM job that trains the model described by a recipe");
-  add_recipe_and_data(*verb, *options);
+  CLI::App* verb = app.add_subcommand(
+      "slurm", "Print a SLURM job that trains the model described by a recipe, or runs another verb");
+  add_recipe_and_data(*verb, *options, /*required=*/false);
   verb->add_option("--run", options->run, "Write the run to this folder")->required()->type_name("DIR");
   verb->add_option("--time-margin", options->time_margin,
                    "Multiply the estimated run time by this factor for the time limit")
@@ -161,11 +188,34 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
       ->type_name("FILE");
   verb->add_flag("--in-place", options->in_place, "Have the job read DIR itself instead of staging a copy");
   verb->add_flag("--submit", options->submit, "Write the job to RUN.sbatch and submit it with sbatch");
+  verb->add_option("--device", options->device.device,
+                   "Request a GPU for each process and run blocks on it: cuda; default: cpu")
+      ->type_name("DEVICE");
+  verb->add_option("--device-budget", options->device.budget,
+                   "Limit the GPU memory of each process; default: what the plan needs")
+      ->type_name("BYTES|SHARE%");
+  add_device_model(
+      *verb, options->device,
+      "Plan for GPUs of this model, such as v100-16, and have the job refuse others (docs/gpu.md "
+      "has the list)");
+  add_ranks(
+      *verb, options->ranks,
+      "Number of processes, which srun starts on one node; --budget, --threads and --device-budget apply "
+      "to each");
+  verb->add_option("--command", options->command,
+                   "Run this verb with its arguments instead of training; written after `--`")
+      ->type_name("VERB ARGS")
+      ->allow_extra_args(false);
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer(
-      "Example: plimsoll slurm recipes/sgmp.yaml --data graphs --run runs/sgmp --threads 8 > sgmp.sbatch");
-  verb->callback([options, run] { run(*options); });
+      "Example: plimsoll slurm recipes/sgmp.yaml --data graphs --run runs/sgmp --threads 8 > sgmp.sbatch\n"
+      "         plimsoll slurm sgmp --data graphs --run runs/sgmp --device cuda --device-model v100-16\n"
+      "         plimsoll slurm --budget 4GiB --run graph -- ingest graph edges.csv --out graph");
+  verb->callback([options, run] {
+    require_job(*options);
+    run(*options);
+  });
 }
 
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run) {

@@ -20,6 +20,7 @@ namespace plimsoll {
 struct DeviceOptions {
   std::string device = "cpu";
   std::string budget;  ///< Empty: the whole device, or all of it that is free.
+  std::string model;   ///< A model of device/device_models.h that the device must be; empty: any.
 };
 
 struct TrainOptions {
@@ -65,7 +66,10 @@ struct SlurmOptions {
   std::filesystem::path data;
   std::filesystem::path run;
   std::vector<std::string> overrides;
+  std::vector<std::string> command;  ///< A verb and its arguments to run instead of `train`; empty: `train`.
   Resources resources;
+  DeviceOptions device;
+  int ranks = 1;
   double time_margin = 1.3;
   int64_t trial = 20;          ///< Seconds; 0: no trial.
   std::filesystem::path site;  ///< Empty: PLIMSOLL_SITE, otherwise ~/.config/plimsoll/site.yaml.

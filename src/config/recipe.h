@@ -13,6 +13,7 @@
 #include "config/sections/memory.h"
 #include "config/sections/paths.h"
 #include "config/sections/pretraining.h"
+#include "config/sections/relational.h"
 #include "config/sections/run.h"
 #include "config/sections/sampling.h"
 #include "config/sections/split.h"
@@ -44,6 +45,7 @@ struct Recipe {
   SgmpOptions paths;
   PretrainingOptions pretraining;
   FineTuningSection fine_tuning;
+  RelationalSection relational;
   RecipeParts parts;  ///< Sections that other modules register.
 
   bool uses_paths() const { return model == ModelKind::sgmp || model == ModelKind::gtmp; }
@@ -68,6 +70,7 @@ void visit_sections(RecipeType& r, Visit&& visit) {
   visit("paths", r.paths);
   visit("pretraining", r.pretraining);
   visit("fine_tuning", r.fine_tuning);
+  visit("relational", r.relational);
 }
 
 /// Calls visit(key, value, check) for every key of these sections and every key without a section, in the

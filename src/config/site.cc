@@ -60,6 +60,20 @@ void require_time_to_work(int64_t minutes, const std::string& key, const std::st
       at, key, text, kShortestLimit));
 }
 
+// A count is refused, because the job adds the number of its GPUs.
+void require_gres(const std::string& gres, const std::string& at) {
+  const size_t colon = gres.find(':');
+  const std::string last = gres.substr(gres.rfind(':') + 1);  // The whole text if there is no colon.
+  const bool has_count = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_word = !last.empty() && colon != 0 && gres.find_first_of(" ,=\t") == std::string::npos;
+  if (is_word && !has_count && (colon == std::string::npos || gres.find(':', colon + 1) == std::string::npos))
+    return;
+  throw UsageError(
+      fmt::format("{}: gres is '{}', expected the name of the site's GPUs without a count, such as gpu or "
+                  "gpu:v100 (`sinfo -o %G` shows the names); the job adds how many it needs",
+                  at, gres));
+}
+
 void set(Site& site, const std::string& key, const YAML::Node& value, const YAML::Node& at,
          const std::string& name) {
   if (key == "sbatch") {
@@ -76,6 +90,9 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
     site.setup = lines_of(value, key, name);
   } else if (key == "scratch") {
     site.scratch = line_of(value, key, name);
+  } else if (key == "gres") {
+    site.gres = line_of(value, key, name);
+    require_gres(site.gres, place(name, value));
   } else if (key == "max_time") {
     const std::string text = line_of(value, key, name);
     site.max_minutes = minutes_of(text);
@@ -84,7 +101,7 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
                                    place(name, value), text));
     require_time_to_work(site.max_minutes, "max_time", text, place(name, value));
   } else {
-    throw UsageError(fmt::format("{}: unknown key '{}'; known are sbatch, setup, scratch and max_time",
+    throw UsageError(fmt::format("{}: unknown key '{}'; known are sbatch, setup, scratch, gres and max_time",
                                  place(name, at), key));
   }
 }

@@ -13,6 +13,8 @@ struct Site {
                                          ///< cuda/12.4.1".
   std::string scratch = {};              ///< Folder in which data sets are staged, expanded by the job's
                                          ///< shell.
+  std::string gres = "gpu";              ///< Generic resource of a GPU in sbatch's notation, without a
+                                         ///< count: "gpu" or "gpu:v100".
   int64_t max_minutes = 0;               ///< Maximum time limit of the partition, in minutes; 0: none.
 };
 

@@ -9,7 +9,8 @@ namespace {
 // The tasks of the engine, whatever else a program registers. run/task.h has their interface.
 constexpr auto kEngineTasks = std::to_array<std::string_view>(
     {"graph_classification", "graph_regression", "link_prediction", "node_classification",
-     "node_multilabel_classification", "node_regression", kTreeClassification, "tree_pretraining"});
+     "node_multilabel_classification", "node_regression", "relational", kTreeClassification,
+     "tree_pretraining"});
 
 struct KnownTaskNames {
   std::vector<std::string_view> names{kEngineTasks.begin(), kEngineTasks.end()};

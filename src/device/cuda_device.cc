@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -160,11 +161,7 @@ class CudaDevice final : public Device {
     ledger_.take(DeviceAccount::context, reading ? reading->held : total - free);
   }
 
-  std::string name() const override {
-    cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, index_), "the CUDA device");
-    return fmt::format("cuda:{}, {}", index_, properties.name);
-  }
+  std::string name() const override { return cuda_device_name(index_); }
   int64_t free_bytes() const override {
     const Current current(index_);
     return memory().first;
@@ -196,6 +193,10 @@ CudaDevices find_cuda_devices() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return {count, {}};
+  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr && *visible == '\0')
+    return {0,
+            "CUDA_VISIBLE_DEVICES is empty, which hides every GPU; request one from the scheduler "
+            "(sbatch --gres=gpu:1), or unset it"};
   return {0, fmt::format("no NVIDIA GPU can be used here ({}); `nvidia-smi` must list one",
                          error == cudaSuccess ? "CUDA finds none" : cudaGetErrorString(error))};
 }
@@ -208,6 +209,12 @@ std::unique_ptr<GpuMonitor> monitor_cuda_device(int index) {
   std::array<char, 32> bus{};
   if (cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), index) != cudaSuccess) return nullptr;
   return GpuMonitor::open(bus.data());
+}
+
+std::string cuda_device_name(int index) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, index), "the CUDA device");
+  return fmt::format("cuda:{}, {}", index, properties.name);
 }
 
 int64_t cuda_device_bytes(int index) {

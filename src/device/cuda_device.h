@@ -25,6 +25,10 @@ std::unique_ptr<Device> open_cuda_device(int index, int64_t budget = DeviceLedge
 /// Returns NVML's monitor of a device; null if NVML is not available.
 std::unique_ptr<GpuMonitor> monitor_cuda_device(int index);
 
+/// Returns the name of a device as CUDA reports it, such as "cuda:0, NVIDIA H200", without creating a context
+/// on it. Errors: Failure.
+std::string cuda_device_name(int index);
+
 /// Returns the total bytes of a device without creating a context on it. Errors: Failure.
 int64_t cuda_device_bytes(int index);
 

@@ -24,7 +24,7 @@ DeviceChoice parse_device(std::string_view text) {
 }
 
 std::optional<int> cuda_index(const DeviceChoice& choice) {
-  if (choice.kind == DeviceChoice::Kind::cpu) return {};
+  if (choice.kind == DeviceChoice::Kind::cpu || choice.kind == DeviceChoice::Kind::stand_in) return {};
   const CudaDevices devices = find_cuda_devices();
   if (choice.index < devices.count) return choice.index;
   if (choice.kind == DeviceChoice::Kind::automatic) return {};
@@ -32,6 +32,20 @@ std::optional<int> cuda_index(const DeviceChoice& choice) {
     throw NoDevice(fmt::format("--device cuda:{}: {}; or use --device cpu", choice.index, devices.why_none));
   throw NoDevice(fmt::format("--device cuda:{}: there are {} devices, numbered from 0; use at most cuda:{}",
                              choice.index, devices.count, devices.count - 1));
+}
+
+int64_t free_device_budget(std::string_view text, const DeviceFacts& device) {
+  const int64_t used = device.used.value_or(0);
+  const int64_t free = device.total - used;
+  const bool is_share = text.ends_with('%');
+  if (text.empty() || is_share) return device_budget(text, free);
+  const int64_t bytes = device_budget(text, device.total);
+  if (bytes > free)
+    throw NoDevice(fmt::format(
+        "--device-budget {}: {} has {} free of {}, because other processes hold {}; wait for them, "
+        "request a GPU of your own (plimsoll slurm), or give at most --device-budget {}",
+        text, device.name, format_bytes(free), format_bytes(device.total), format_bytes(used), free));
+  return bytes;
 }
 
 int64_t device_budget(std::string_view text, std::optional<int64_t> total) {
@@ -46,7 +60,7 @@ int64_t device_budget(std::string_view text, std::optional<int64_t> total) {
   if (text.empty() || text.ends_with('%'))
     throw UsageError(
         fmt::format("--device-budget {}: this machine has no device of which to take a share; give bytes, "
-                    "as 8GiB",
+                    "as 8GiB, or --device-model, as v100-16",
                     text.empty() ? "is missing" : text));
   return parse_size(text, 0);
 }

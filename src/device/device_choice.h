@@ -11,9 +11,9 @@
 
 namespace plimsoll {
 
-/// The value of --device: cpu, cuda, cuda:N or auto.
+/// The value of --device: cpu, cuda, cuda:N or auto; in builds for tests also stand-in (device/stand_in.h).
 struct DeviceChoice {
-  enum class Kind : uint8_t { cpu, cuda, automatic };
+  enum class Kind : uint8_t { cpu, cuda, automatic, stand_in };
   Kind kind = Kind::cpu;
   int index = 0;
 
@@ -21,7 +21,8 @@ struct DeviceChoice {
 };
 
 template <>
-inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_view>({"cpu", "cuda", "auto"});
+inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_view>({"cpu", "cuda", "auto",
+                                                                                    "stand-in"});
 
 /// Parses --device. Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);
@@ -32,10 +33,24 @@ class NoDevice : public UsageError {
   using UsageError::UsageError;
 };
 
-/// Returns the index of the CUDA device that a choice selects on this machine, or nullopt for the CPU. `auto`
+/// Returns the index of the CUDA device that a choice selects on this machine, or nullopt for the CPU and the
+/// stand-in. `auto`
 /// is the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
 /// does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
+
+/// A device that has not been opened.
+struct DeviceFacts {
+  std::string name;   ///< The name that its driver reports, such as "cuda:0, NVIDIA H200".
+  int64_t total = 0;  ///< Bytes of its memory.
+  /// Bytes that other processes use; nullopt if the driver's monitor, NVML, is not available.
+  std::optional<int64_t> used = {};
+};
+
+/// Parses --device-budget for a device of this machine and returns bytes. An empty text means all free
+/// memory. Errors: UsageError if the text is not a size, or is more than the memory of the device; NoDevice
+/// if other processes have left less.
+int64_t free_device_budget(std::string_view text, const DeviceFacts& device);
 
 /// Parses --device-budget and returns bytes. `total` is the size of the device. It is nullopt for a device of
 /// another machine, of which a share cannot be computed. An empty text means the whole device. Errors:

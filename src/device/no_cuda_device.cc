@@ -22,6 +22,10 @@ std::unique_ptr<GpuMonitor> monitor_cuda_device(int) {
   return nullptr;
 }
 
+std::string cuda_device_name(int) {
+  throw Failure(kNoCuda);
+}
+
 int64_t cuda_device_bytes(int) {
   throw Failure(kNoCuda);
 }

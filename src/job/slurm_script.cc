@@ -1,6 +1,7 @@
 #include "job/slurm_script.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -30,35 +31,57 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
+// Returns --mem in MiB of all processes of a job, each with its device's host memory.
+int64_t job_mib(const SlurmJob& job) {
+  const int64_t process = job.budget + (job.device ? job.device->on_host : 0);
+  return memory_mib(job.ranks * process, job.ranks * job.threads);
+}
+
 std::string header(const SlurmJob& job) {
   require_sbatch_path(job.run);
   const std::string name = job.run.filename().string();
+  std::vector<std::string> options = {
+      fmt::format("--job-name={}", shell_word(name)), "--nodes=1",
+      fmt::format("--ntasks={}", job.ranks),          fmt::format("--cpus-per-task={}", job.threads),
+      fmt::format("--mem={}M", job_mib(job)),         "--time=" + clock(limit_minutes(job))};
+  if (job.device) options.push_back(fmt::format("--gres={}:{}", job.site.gres, job.ranks));
+  if (!job.folder.empty()) options.push_back("--chdir=" + shell_word(job.folder.string()));
+  for (const std::string& option : {fmt::format("--signal=B:USR1@{}", kSecondsToStop),
+                                    std::string("--requeue"), std::string("--open-mode=append"),
+                                    "--output=" + shell_word(as_pattern(job.run.string()) + ".slurm-%j.out")})
+    options.push_back(option);
   std::string text = "#!/bin/bash\n";
-  for (const std::string& option :
-       {fmt::format("--job-name={}", shell_word(name)), std::string("--nodes=1"), std::string("--ntasks=1"),
-        fmt::format("--cpus-per-task={}", job.threads),
-        fmt::format("--mem={}M", memory_mib(job.budget, job.threads)), "--time=" + clock(limit_minutes(job)),
-        fmt::format("--signal=B:USR1@{}", kSecondsToStop), std::string("--requeue"),
-        std::string("--open-mode=append"),
-        "--output=" + shell_word(as_pattern(job.run.string()) + ".slurm-%j.out")})
-    text += "#SBATCH " + option + "\n";
+  for (const std::string& option : options) text += "#SBATCH " + option + "\n";
   for (const std::string& option : job.site.sbatch) text += "#SBATCH " + option + "\n";
   return text;
 }
 
+std::string reasons_of_device(const SlurmJob& job) {
+  if (!job.device) return {};
+  return fmt::format(
+      "# GPU: each process plans and reserves {}{}, and is refused before it trains if less is free.\n"
+      "# If sbatch refuses --gres, set the site's key `gres` to a name that `sinfo -o %G` shows.\n",
+      format_bytes(job.device->budget),
+      job.device->model.empty() ? std::string() : " on a card of the model " + job.device->model);
+}
+
 std::string reasons(const SlurmJob& job) {
   std::string text = fmt::format(
-      "# Made by `plimsoll slurm` {}. Submit it with sbatch: it requeues itself until the run is done.\n"
-      "# Memory: the run holds at most {}; page cache for the program's own pages, {}; the rest of --mem is "
+      "# Made by `plimsoll slurm` {}. Submit it with sbatch{}.\n"
+      "# Memory: {} at most {}; page cache for the program's own pages, {}; the rest of --mem is "
       "for\n"
       "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
       "data set;\n"
       "# it is not asked for.\n",
-      kVersion, format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
+      kVersion, job.command.empty() ? ": it requeues itself until the run is done" : "",
+      job.ranks > 1 ? fmt::format("each of {} processes holds", job.ranks) : "the run holds",
+      format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
   if (job.seconds > 0)
     text +=
         fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
-  return text;
+  else
+    text += "# Time: not known, because nothing was measured on such a node.\n";
+  return text + reasons_of_device(job);
 }
 
 // The shell runs a trap only when its foreground command has ended, so long commands run in the background
@@ -89,7 +112,7 @@ in_reach() {
 )";
 
 // 138: the signal came while the program was starting.
-constexpr const char* kEnd = R"(
+constexpr const char* kEndOfRun = R"(
 code=$?
 if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
   echo "plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID continues in a later allocation"
@@ -98,6 +121,48 @@ fi
 test "$code" = 75 || "$plimsoll" job-report "$run"
 exit "$code"
 )";
+
+// Lines that copy data sets to a disk of the node.
+std::string staging(const SlurmJob& job) {
+  std::vector<std::string> sets = {};
+  if (!job.data.empty()) sets.emplace_back("\"$data\"");
+  for (const auto& set : job.more_data) sets.push_back(shell_word(set.string()));
+  if (!job.stages || sets.empty()) return {};
+  return fmt::format(
+      "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
+      "for set in {}; do\n"
+      "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; reads $set in place\"\n"
+      "done\n",
+      job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch,
+      fmt::join(sets, " "));
+}
+
+// What starts a process of the job: nothing, or srun, which starts the ranks. All are on one node, so they
+// meet there. Without --cpus-per-task, srun would give each rank one processor.
+std::string launcher(const SlurmJob& job) {
+  if (job.ranks == 1) return {};
+  return fmt::format("srun --ntasks={} --cpus-per-task={}{} --kill-on-bad-exit=1 ", job.ranks, job.threads,
+                     job.device ? " --gpus-per-task=1" : "");
+}
+
+std::string resources(const SlurmJob& job) {
+  std::string text = fmt::format(" --budget {} --threads {}", job.budget, job.threads);
+  if (!job.device) return text;
+  text += fmt::format(" --device {} --device-budget {}", shell_word(job.device->word), job.device->budget);
+  return job.device->model.empty() ? text : text + " --device-model " + job.device->model;
+}
+
+std::string work(const SlurmJob& job) {
+  std::string text = job.ranks > 1 ? "export MASTER_ADDR=${MASTER_ADDR:-127.0.0.1}\n" : "";
+  text += "in_reach " + launcher(job) + "\"$plimsoll\"";
+  if (job.command.empty())
+    text += fmt::format(" train {} --data \"$data\" --run \"$run\"", shell_word(job.recipe.string()));
+  for (const std::string& word : job.command) text += fmt::format(" {}", shell_word(word));
+  if (job.command.empty() || job.gives_resources) text += resources(job);
+  if (job.command.empty()) text += " --resume";
+  for (const std::string& argument : job.arguments) text += fmt::format(" {}", shell_word(argument));
+  return text;
+}
 
 }  // namespace
 
@@ -139,18 +204,11 @@ std::string slurm_script(const SlurmJob& job) {
   std::string text = header(job) + reasons(job);
   for (const std::string& line : job.site.setup) text += line + "\n";
   text += kSignals;
-  text += fmt::format("plimsoll={}\nrun={}\ndata={}\n", shell_word(job.program.string()),
-                      shell_word(job.run.string()), shell_word(job.data.string()));
-  if (job.stages)
-    text += fmt::format(
-        "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
-        "in_reach \"$plimsoll\" stage \"$data\" || echo \"plimsoll: not staged; reads $data in place\"\n",
-        job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch);
-  text += fmt::format(
-      "in_reach \"$plimsoll\" train {} --data \"$data\" --run \"$run\" --budget {} --threads {} --resume",
-      shell_word(job.recipe.string()), job.budget, job.threads);
-  for (const std::string& argument : job.arguments) text += fmt::format(" {}", shell_word(argument));
-  return text + kEnd;
+  text +=
+      fmt::format("plimsoll={}\nrun={}\n", shell_word(job.program.string()), shell_word(job.run.string()));
+  if (!job.data.empty()) text += fmt::format("data={}\n", shell_word(job.data.string()));
+  text += staging(job) + work(job);
+  return text + (job.command.empty() ? kEndOfRun : "\n");
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,14 +10,31 @@
 
 namespace plimsoll {
 
-/// A run as a batch job. Paths are absolute, because the job starts in the folder where it was submitted.
+/// The GPU of each process of a job.
+struct SlurmDevice {
+  std::string word;        ///< The value of --device.
+  int64_t budget = 0;      ///< Bytes that the plan uses there, and that the process reserves.
+  std::string model = {};  ///< The value of --device-model; empty: any.
+  int64_t on_host = 0;     ///< Bytes of host memory that the device needs outside the budget of the process.
+};
+
+/// A run, or another command, as a batch job. Paths are absolute, because the job starts in the folder where
+/// it was submitted.
 struct SlurmJob {
   std::filesystem::path program;  ///< The program plimsoll.
-  std::filesystem::path recipe, data, run;
+  std::filesystem::path recipe = {}, data = {};
+  std::filesystem::path run;
   /// Arguments of train, in addition to those that the other members determine.
   std::vector<std::string> arguments = {};
-  int threads = 1;
-  int64_t budget = 0;        ///< Bytes.
+  /// A verb and its arguments, which run instead of `train`, in `folder`; empty: `train` with `recipe`.
+  std::vector<std::string> command = {};
+  std::filesystem::path folder = {};
+  bool gives_resources = false;  ///< Whether `command` takes --budget, --threads and --device.
+  std::vector<std::filesystem::path> more_data = {};  ///< Data sets to stage, other than `data`.
+  int threads = 1;                                    ///< Threads of each process.
+  int ranks = 1;                                      ///< Number of processes, all on one node.
+  std::optional<SlurmDevice> device = {};             ///< Absent: the job uses the CPU.
+  int64_t budget = 0;                                 ///< Bytes of each process.
   int64_t page_cache = 0;    ///< Bytes of files that should stay in memory, including those of the program.
   double seconds = 0;        ///< Duration of the run, staging included; 0 if unknown.
   double time_margin = 1.3;  ///< Time limit divided by that duration.
@@ -42,8 +60,9 @@ void require_sbatch_path(const std::filesystem::path& run);
 
 /// Returns the script for sbatch. It stages, trains with --resume, and prints the job report. At USR1, which
 /// SLURM sends before the time limit, the run writes a checkpoint and the job requeues itself. SLURM requeues
-/// it after preemption and when a node fails. Signals after the first have no effect. Errors: those of
-/// require_sbatch_path().
+/// it after preemption and when a node fails. Signals after the first have no effect. Ranks are started by
+/// srun, each with a GPU of its own if the job has a device. A job with another command runs it once. Errors:
+/// those of require_sbatch_path().
 std::string slurm_script(const SlurmJob& job);
 
 /// Returns a text quoted as one word of a shell.

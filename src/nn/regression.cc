@@ -20,7 +20,8 @@ at::Tensor Regression::losses(const at::Tensor& values, const Batch& batch) cons
   const at::Tensor targets = of_items(batch.targets, batch);
   // The model's own value replaces an unknown target, so that its error and gradient are 0.
   const at::Tensor expected = at::where(targets.isnan(), values.detach(), targets);
-  return ((values - expected) / model_.target_units().scale).square().mean(1);
+  const at::Tensor errors = (values - expected) / model_.target_units().scale;
+  return (error_ == ValueError::absolute ? errors.abs() : errors.square()).mean(1);
 }
 
 }  // namespace plimsoll

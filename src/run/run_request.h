@@ -39,6 +39,7 @@ struct RunRequest {
   ScratchSpace scratch = {};                  ///< Disk space for the next blocks of one giant graph.
   TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for without running anything.
+  int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   int ranks = 1;                              ///< Number of processes of the run.
   Exchange* exchange = nullptr;               ///< Connects the ranks; null without ranks, or for a plan.
   /// If set to true, the run writes a checkpoint and throws Interrupted.

@@ -17,17 +17,20 @@ TEST(Site, ReadsAllKeys) {
       "sbatch: [--account=PAS2022, --partition=gpu]\n"
       "setup: |\n  module load cuda/12.4.1\n  . env/bin/activate\n"
       "scratch: $TMPDIR/cache\n"
+      "gres: gpu:v100\n"
       "max_time: 04:00:00\n",
       "site.yaml");
   EXPECT_THAT(site.sbatch, ElementsAre("--account=PAS2022", "--partition=gpu"));
   EXPECT_THAT(site.setup, ElementsAre("module load cuda/12.4.1", ". env/bin/activate"));
   EXPECT_EQ(site.scratch, "$TMPDIR/cache");
+  EXPECT_EQ(site.gres, "gpu:v100");
   EXPECT_EQ(site.max_minutes, 240);
 }
 
 TEST(Site, NothingIsASite) {
   EXPECT_TRUE(parse_site("", "site.yaml").sbatch.empty());
   EXPECT_TRUE(parse_site("setup:\n", "site.yaml").setup.empty());
+  EXPECT_EQ(parse_site("", "site.yaml").gres, "gpu");
 }
 
 TEST(Site, MistakesAreNamedWithTheirPlace) {
@@ -53,6 +56,10 @@ TEST(Site, MistakesAreNamedWithTheirPlace) {
         << option;
   EXPECT_EQ(error_of("sbatch: [--time=2, --tres-per-task=1, -t 1-0]\nmax_time: 2\n"), "");
   EXPECT_THAT(error_of("scratch: [a, b]\n"), HasSubstr("one line"));
+  for (const char* gres : {"gpu:2", "gpu:v100:2", "gpu:v100:x", "gres=gpu", "\"\"", ":v100"})
+    EXPECT_THAT(error_of(fmt::format("gres: {}\n", gres)),
+                HasSubstr("without a count, such as gpu or gpu:v100"))
+        << gres;
   EXPECT_THAT(error_of("a: [b\n"), HasSubstr("not YAML"));
   EXPECT_THAT(error_of("- a\n"), HasSubstr("expected keys"));
 }

@@ -13,6 +13,7 @@
 #define open_cuda_device open_fake_device
 #define monitor_cuda_device monitor_fake_device
 #define cuda_device_bytes fake_device_bytes
+#define cuda_device_name fake_device_name
 #ifndef PLIMSOLL_CUDA
 #define PLIMSOLL_CUDA
 #endif

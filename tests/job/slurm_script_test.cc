@@ -1,10 +1,15 @@
 #include "job/slurm_script.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -34,9 +39,105 @@ TEST(SlurmScript, AsksForWhatThePlanSays) {
   for (const char* line :
        {"#!/bin/bash\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=267M\n", "#SBATCH --time=00:14:00\n",
         "#SBATCH --signal=B:USR1@60\n", "#SBATCH --requeue\n", "#SBATCH --open-mode=append\n",
-        "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"", "stage \"$data\"",
+        "--budget 209715200 --threads 8 --resume\n", "scontrol requeue \"$SLURM_JOB_ID\"", "stage \"$set\"",
         "job-report \"$run\"", "the run holds at most 200 MiB", "300 MiB"})
     EXPECT_THAT(script, HasSubstr(line));
+}
+
+SlurmJob gpu_job() {
+  SlurmJob asked = job();
+  asked.device = SlurmDevice{.word = "cuda", .budget = 14 * kGiB, .model = "v100-16"};
+  asked.site = {.setup = {"module load cuda/12.4.1"}, .gres = "gpu:v100"};
+  asked.seconds = 0;
+  return asked;
+}
+
+// The lines of a script that are neither comments nor those of its signals.
+std::vector<std::string> lines_of(const std::string& script) {
+  std::istringstream stream(script);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);)
+    if (line.starts_with("#SBATCH") || !line.starts_with("#")) lines.push_back(line);
+  return lines;
+}
+
+TEST(SlurmScript, OnAGpuLineByLine) {
+  const std::vector<std::string> lines = lines_of(slurm_script(gpu_job()));
+  const std::vector<std::string> head = {"#SBATCH --job-name=gat",
+                                         "#SBATCH --nodes=1",
+                                         "#SBATCH --ntasks=1",
+                                         "#SBATCH --cpus-per-task=8",
+                                         "#SBATCH --mem=267M",
+                                         "#SBATCH --time=1-00:01:00",
+                                         "#SBATCH --gres=gpu:v100:1",
+                                         "#SBATCH --signal=B:USR1@60",
+                                         "#SBATCH --requeue",
+                                         "#SBATCH --open-mode=append",
+                                         "#SBATCH --output=/home/me/runs/gat.slurm-%j.out",
+                                         "module load cuda/12.4.1"};
+  EXPECT_EQ(std::vector(lines.begin(), lines.begin() + std::ssize(head)), head);
+  const auto stages = std::ranges::find(lines, "plimsoll=/opt/bin/plimsoll");
+  EXPECT_THAT(
+      std::vector(stages, lines.end()),
+      testing::ElementsAre(
+          "plimsoll=/opt/bin/plimsoll", "run=/home/me/runs/gat", "data=/data/frames",
+          "export PLIMSOLL_CACHE=${PLIMSOLL_CACHE:-${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll}",
+          "for set in \"$data\"; do",
+          "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; reads $set in place\"",
+          "done",
+          "in_reach \"$plimsoll\" train /home/me/gat.yaml --data \"$data\" --run \"$run\" --budget 209715200 "
+          "--threads 8 --device cuda --device-budget 15032385536 --device-model v100-16 --resume",
+          "code=$?", "if test \"$asked\" = USR1 && { test \"$code\" = 75 || test \"$code\" = 138; }; then",
+          "  echo \"plimsoll: the time limit is near, or another job has precedence; job $SLURM_JOB_ID "
+          "continues in "
+          "a later allocation\"",
+          "  scontrol requeue \"$SLURM_JOB_ID\" && exit 0", "fi",
+          "test \"$code\" = 75 || \"$plimsoll\" job-report \"$run\"", "exit \"$code\""));
+}
+
+TEST(SlurmScript, RanksHaveAGpuAndTheirMemoryEach) {
+  SlurmJob asked = gpu_job();
+  asked.ranks = 2;
+  const std::string script = slurm_script(asked);
+  for (const char* line : {"#SBATCH --ntasks=2\n", "#SBATCH --cpus-per-task=8\n", "#SBATCH --mem=468M\n",
+                           "#SBATCH --gres=gpu:v100:2\n", "export MASTER_ADDR=${MASTER_ADDR:-127.0.0.1}\n",
+                           "in_reach srun --ntasks=2 --cpus-per-task=8 --gpus-per-task=1 "
+                           "--kill-on-bad-exit=1 \"$plimsoll\" train ",
+                           "# Memory: each of 2 processes holds at most 200 MiB"})
+    EXPECT_THAT(script, HasSubstr(line));
+  asked.device.reset();
+  EXPECT_THAT(
+      slurm_script(asked),
+      AllOf(HasSubstr("in_reach srun --ntasks=2 --cpus-per-task=8 --kill-on-bad-exit=1 \"$plimsoll\" train "),
+            Not(HasSubstr("gpu")), Not(HasSubstr("--device"))));
+}
+
+TEST(SlurmScript, MemoryOfADeviceThatIsOnTheHostIsRequested) {
+  SlurmJob asked = gpu_job();
+  asked.device->on_host = kGiB;
+  EXPECT_THAT(slurm_script(asked), HasSubstr(fmt::format("--mem={}M\n", memory_mib(200 * kMiB + kGiB, 8))));
+}
+
+TEST(SlurmScript, AnotherVerbRunsInTheFolderWhereItWasSubmitted) {
+  SlurmJob asked = gpu_job();
+  asked.data.clear();
+  asked.command = {"evaluate", "runs/gat", "--data", "my frames"};
+  asked.folder = "/home/me";
+  asked.more_data = {"/home/me/my frames", "/data/other"};
+  asked.gives_resources = true;
+  const std::string script = slurm_script(asked);
+  EXPECT_THAT(script, HasSubstr("#SBATCH --chdir=/home/me\n"));
+  EXPECT_THAT(script, HasSubstr("for set in '/home/me/my frames' /data/other; do\n"));
+  EXPECT_TRUE(
+      script.ends_with("in_reach \"$plimsoll\" evaluate runs/gat --data 'my frames' --budget 209715200 "
+                       "--threads 8 --device cuda --device-budget 15032385536 --device-model v100-16\n"))
+      << script;
+  asked.command = {"ingest", "can", "captures"};
+  asked.more_data.clear();
+  asked.gives_resources = false;
+  const std::string ingest = slurm_script(asked);
+  EXPECT_TRUE(ingest.ends_with("in_reach \"$plimsoll\" ingest can captures\n")) << ingest;
+  EXPECT_THAT(ingest, AllOf(Not(HasSubstr(" stage ")), Not(HasSubstr("job-report"))));
 }
 
 TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {

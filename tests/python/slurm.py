@@ -18,13 +18,14 @@ def reason_to_skip():
 class Slurm:
     """Started on entry, stopped on exit; everything lies in `folder`, which others can look into and whose name is short."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.folder = Path(folder)
+        self.options = options
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("SLURM")}
         self.env["SLURM_CONF"] = str(self.folder / "slurm.conf")
 
     def __enter__(self):
-        done = subprocess.run([TOOL, "start", self.folder], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([TOOL, "start", self.folder, *self.options], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
         return self
 

@@ -8,6 +8,7 @@ import pytest
 plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 pa = pytest.importorskip("pyarrow")
 torch = pytest.importorskip("torch")
+Data = pytest.importorskip("torch_geometric.data").Data
 HeteroData = pytest.importorskip("torch_geometric.data").HeteroData
 
 
@@ -61,6 +62,18 @@ def test_refuses_what_has_no_column(tmp_path, change, options, words):
     change(data)
     with pytest.raises(plimsoll.UsageError, match=words):
         plimsoll.from_pyg(data, tmp_path / "graph", **options)
+    assert not (tmp_path / "graph").exists()
+
+
+@pytest.mark.parametrize("data, option, kind", [
+    (lambda: shop(), {"progress": print}, "one HeteroData"),
+    (lambda: shop(), {"tables": {}}, "one HeteroData"),
+    (lambda: Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), {"time_unit": "s"}, "one Data"),
+    (lambda: [Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], {"time_unit": "s"}, "a data set of small graphs"),
+])
+def test_options_of_other_data_are_refused(tmp_path, data, option, kind):
+    with pytest.raises(plimsoll.UsageError, match=f"{next(iter(option))}: is not for {kind}; leave it out"):
+        plimsoll.from_pyg(data(), tmp_path / "graph", **option)
     assert not (tmp_path / "graph").exists()
 
 

@@ -69,6 +69,94 @@ def test_a_budget_that_does_not_do_is_refused(bin_dir, work, tmp_path):
     assert done.returncode == 4 and "smallest budget" in done.stderr
 
 
+# ---- on a GPU that is not here ------------------------------------------------------------------------------------
+
+
+def on_gpu(bin_dir, work, run, *arguments):
+    return job_of(bin_dir, work, run, "--device", "cuda", *arguments)
+
+
+def test_a_gpu_and_its_memory_are_requested(bin_dir, run, work, tmp_path):
+    site = tmp_path / "site.yaml"
+    site.write_text("gres: gpu:v100\nsetup: [module load cuda/12.4.1]\nsbatch: [--partition=gpu]\n")
+    script = on_gpu(bin_dir, work, tmp_path / "run", "--device-model", "v100-16", "--site", site)
+    planned = json.loads(run("plimsoll", "plan", work / "small.yaml", "--data", work / "frames", "--threads", 1, "--device", "cuda",
+                             "--device-model", "v100-16", "--json"))["device"]
+    assert option(script, "gres") == "gpu:v100:1" and option(script, "ntasks") == "1" and option(script, "partition") == "gpu"
+    assert option(script, "cpus-per-task") == "1" and option(script, "time") == "1-00:01:00"
+    assert script.index("#SBATCH --partition=gpu") < script.index("\nmodule load cuda/12.4.1\n") < script.index(" stage ")
+    train = next(line for line in script.splitlines() if " train " in line)
+    assert train.startswith('in_reach "$plimsoll" train ') and train.endswith(" --resume")
+    assert " --device cuda " in train and " --device-model v100-16 " in train
+    budget = int(re.search(r"--device-budget (\d+)", train)[1])
+    assert budget == planned["peak_bytes"] * 17 // 16
+    host = int(re.search(r"--budget (\d+)", train)[1])
+    assert host > planned["pinned_bytes"] + (320 << 20)
+    assert host // (1 << 20) + 64 + 2 <= int(option(script, "mem").removesuffix("M")) <= host // (1 << 20) * 1.01 + 64 + 6
+    assert script.index(" train ") < script.index(' job-report "$run"')
+    assert "# Time: not known, because nothing was measured on such a node." in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+
+
+def test_a_stated_device_budget_is_passed_on(bin_dir, work, tmp_path):
+    script = on_gpu(bin_dir, work, tmp_path / "run", "--device-budget", "14GiB")
+    assert f"--device-budget {14 << 30} " in script and "--device-model" not in script
+    assert "plans and reserves 14 GiB, and is refused before it trains if less is free" in script
+
+
+def test_ranks_have_a_gpu_each(bin_dir, work, tmp_path):
+    words = ("--device-model", "h200", "-O", "training.batch_size=512")  # Each rank needs a block of a batch.
+    one = on_gpu(bin_dir, work, tmp_path / "run", *words)
+    two = on_gpu(bin_dir, work, tmp_path / "run", *words, "--ranks", 2)
+    assert option(two, "gres") == "gpu:2" and option(two, "ntasks") == "2"
+    assert int(option(two, "mem").removesuffix("M")) > 1.6 * int(option(one, "mem").removesuffix("M")) - 64
+    assert 'in_reach srun --ntasks=2 --cpus-per-task=1 --gpus-per-task=1 --kill-on-bad-exit=1 "$plimsoll" train ' in two
+    assert "srun" not in one
+
+
+def test_another_verb_has_the_memory_of_the_plan_and_its_sets_are_staged(bin_dir, work, tmp_path):
+    script = on_gpu(bin_dir, work, tmp_path / "test", "--device-model", "h200", "--", "evaluate", "runs/a run", "--data",
+                    work / "frames")
+    assert f"for set in \"$data\" {work / 'frames'}; do" in script and option(script, "chdir") == os.getcwd()
+    last = script.splitlines()[-1]
+    assert last.startswith(f"in_reach \"$plimsoll\" evaluate 'runs/a run' --data {work / 'frames'} --budget ")
+    assert " --device cuda --device-budget " in last and "job-report" not in script
+
+
+def test_a_verb_without_a_recipe_has_the_stated_memory(bin_dir, tmp_path):
+    done = subprocess.run([bin_dir / "plimsoll", "slurm", "--run", tmp_path / "frames", "--budget", "1GiB", "--threads", "2", "--",
+                           "ingest", "can", "captures", "--out", "frames"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith('in_reach "$plimsoll" ingest can captures --out frames\n')
+    assert 1024 + 64 <= int(option(done.stdout, "mem").removesuffix("M")) <= 1024 + 64 + 8
+
+
+@pytest.mark.parametrize("words, text", [
+    (["--device", "cuda", "--device-model", "v100-17"], "did you mean 'v100-16'?"),
+    (["--device", "cuda", "--device-model", "v100-16", "--device-budget", "20GiB"], "more than the 15.8 GiB that the device has"),
+    (["--device", "cuda"], "or --device-model, as v100-16"),
+    (["--device-model", "v100-16"], "--device-model works only with a GPU; add --device cuda"),
+    (["--device", "stand-in"], "configure with -DPLIMSOLL_STAND_IN=ON"),
+    (["--", "evaluat"], "did you mean 'evaluate'?"),
+])
+def test_a_job_that_cannot_be_is_refused_with_the_remedy(bin_dir, work, tmp_path, words, text):
+    done = subprocess.run([str(word) for word in (bin_dir / "plimsoll", "slurm", work / "small.yaml", "--data", work / "frames",
+                                                  "--run", tmp_path / "run", *words)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and text in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("words, text", [
+    ([], "nothing to submit: give RECIPE and --data DIR to train, or a verb"),
+    (["gat"], "RECIPE needs --data DIR"),
+    (["--data", "frames"], "give the name or the file of a recipe"),
+    (["--", "ingest", "can"], "--budget is missing"),
+])
+def test_a_job_of_nothing_is_refused(bin_dir, tmp_path, words, text):
+    done = subprocess.run([bin_dir / "plimsoll", "slurm", "--run", tmp_path / "run", *words], capture_output=True, text=True,
+                          timeout=600)
+    assert done.returncode == 2 and text in done.stderr, done.stderr
+
+
 def test_starts_and_usage_are_in_the_manifest(bin_dir, run, work, tmp_path):
     folder = tmp_path / "run"
     command = [str(word) for word in (bin_dir / "plimsoll", "train", work / "small.yaml", "--data", work / "frames", "--run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -274,13 +275,20 @@ def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
 
 
 def _buffers_of_types(batch: HeteroData, in_buffer: Callable[[str], bool]) -> dict[str, int]:
-    """Returns the bytes of the buffers of a batch with types, which its types share, by one of the fields in each."""
+    """Returns the bytes of the buffers of a batch with types, which its types share, by the first field in each.
+
+    The first fields of several buffers may have one name, so each name is followed by the number of its buffer.
+    """
     found: dict[int, tuple[str, int]] = {}
+    buffers: Counter[str] = Counter()
     for store in batch.stores:
         for name, value in store.items():
-            if isinstance(value, Tensor) and in_buffer(name):
-                storage = value.untyped_storage()
-                found.setdefault(storage.data_ptr(), (name, storage.nbytes()))
+            if not isinstance(value, Tensor) or not in_buffer(name):
+                continue
+            storage = value.untyped_storage()
+            if storage.data_ptr() not in found:
+                found[storage.data_ptr()] = (f"{name} {buffers[name]}", storage.nbytes())
+                buffers[name] += 1
     return dict(found.values())
 
 

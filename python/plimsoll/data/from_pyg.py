@@ -116,20 +116,30 @@ def from_pyg(
     """
     left_out = set(texts("leave_out", leave_out))
     if is_data(dataset):
+        _refuse("one Data", progress=progress, tables=tables, time_unit=time_unit)
         return unless_exists(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
     if is_hetero(dataset):
+        _refuse("one HeteroData", progress=progress, tables=tables)
         return unless_exists(
             path, force, lambda out: write_hetero(dataset, out, left_out, force, budget, time_unit), TypedGraph
         )
+    _refuse("a data set of small graphs", time_unit=time_unit)
     _require_one_type(dataset, "dataset")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
         raise UsageError(f"dataset: names a split {wrong[0]!r}, expected text")
+
     def write(out: Path) -> GraphSet:
         read = lambda data, where: _graph(data, left_out, where)  # noqa: E731
         return write_graphs(splits, read, out, "torch_geometric", force, budget, progress, tables)
 
     return unless_exists(path, force, write, GraphSet)
+
+
+def _refuse(kind: str, **options: object) -> None:
+    """Refuses options that mean nothing for this kind of data, rather than ignoring them."""
+    if given := [name for name, value in options.items() if value is not None]:
+        raise UsageError(f"{given[0]}: is not for {kind}; leave it out")
 
 
 def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:

@@ -173,7 +173,7 @@ class Asc : public CaptureFormat {
   }
 
   // Reads "[NAME] BRS ESI DLC LENGTH BYTES DURATION BITS FLAGS" of CANFD or "[NAME] DLC LENGTH BYTES [STUFF]
-  // CRC FLAGS" of CANXL. Classic frames may have such lines too, as the flags say. Older lines have no flags.
+  // CRC FLAGS" of CANXL. Classic frames may have such lines too; the flags say so. Older lines have no flags.
   void take_with_flags(std::string_view& rest, bool is_xl, std::string_view format, int64_t width,
                        Frame& frame, LineNotes& notes) const {
     std::string_view word = take_word(rest);

@@ -34,7 +34,7 @@ std::string fold(std::string_view word) {
   for (size_t i = 0; i < word.size(); ++i) {
     auto c = static_cast<unsigned char>(word[i]);
     const unsigned char next = i + 1 < word.size() ? static_cast<unsigned char>(word[i + 1]) : 0;
-    if (next >= 0x80 && next < 0xC0 && (c == 0xCC || c == 0xCD)) {  // An accent after its letter.
+    if (next >= 0x80 && next < 0xC0 && (c == 0xCC || c == 0xCD)) {  // A combining accent after its letter.
       ++i;
       continue;
     }
@@ -62,7 +62,7 @@ bool has_name(std::string_view names, std::string_view word) {
   return false;
 }
 
-// The month of a word, from 1; 0 if it is not a month, or begins two months as "jui" does.
+// The month of a word, from 1; 0 if it is not a month, or if two months start with it, as with "jui".
 unsigned month_of(std::string_view word) {
   if (word.size() < 3) return 0;
   unsigned month = 0;

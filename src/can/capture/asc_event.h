@@ -34,7 +34,7 @@ inline bool same_word(std::string_view word, std::string_view lower) {
 inline bool is_all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
-/// Whether a word begins like a time, which may be negative.
+/// Whether a word starts like a time, which may be negative.
 bool is_asc_time(std::string_view word);
 
 }  // namespace plimsoll

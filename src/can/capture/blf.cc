@@ -23,7 +23,7 @@ constexpr size_t kContainerHeader = 16;                     // Method and size, 
 constexpr size_t kWindow = 256 << 10;                       // Bytes held at a time.
 constexpr int64_t kMaxBlfTime = 9'000'000'000'000'000'000;  // A time in the year 2255.
 constexpr int kMaxStrange = 8;                              // Maximum nonzero bytes between objects.
-constexpr int kMaxPadding = 3;   // Maximum bytes between objects that are only padding.
+constexpr int kMaxPadding = 3;   // Maximum bytes between objects that count only as padding.
 constexpr size_t kChecksum = 4;  // Bytes at the end of zlib data.
 
 // Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 if it is not a valid time.
@@ -156,7 +156,7 @@ class BlfReader : public FrameReader {
     take(bytes);
   }
 
-  // Returns false at the end of the file.
+  // Opens the next container. Returns false at the end of the file.
   bool next_container() {
     for (;;) {
       const bool found = find_object(outer_);
@@ -170,7 +170,7 @@ class BlfReader : public FrameReader {
       if (!outer_.have(kBlfObjectHeader)) return cut_off(container_at_), false;
       const BlfObject object = blf_object(outer_.data());
       if (object.size < kBlfObjectHeader) refuse_size(container_at_, object);
-      if (object.type != kBlfContainer) {  // An object outside of containers: its own bytes are read.
+      if (object.type != kBlfContainer) {  // An object outside of containers is read directly.
         if (holds_zlib(object))
           taker_.refuse(container_at_, fmt::format("a container whose type is {}", object.type),
                         fmt::format("{}; the file is damaged", kBlfContainer));
@@ -205,8 +205,8 @@ class BlfReader : public FrameReader {
            (at[kZlib] << 8 | at[kZlib + 1]) % 31 == 0;
   }
 
-  // After a power failure, a file system may have zeros in place of the end of a file. They are not zlib
-  // data: inflated, they might become frames.
+  // After a power failure, a file system may have zeros in place of the end of a file. The zeros are not zlib
+  // data; if they were inflated, they might become frames.
   void open_zlib() {
     inflater_.reset();
     outer_.have(std::min<uint64_t>(left_, kWindow));

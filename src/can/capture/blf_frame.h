@@ -8,7 +8,7 @@ namespace plimsoll {
 
 // Objects of Vector's Binary Logging Format, and the frames in them.
 
-/// Bytes of signature, sizes of header and object, version and type.
+/// Bytes of an object's header: signature, sizes of header and object, version and type.
 inline constexpr size_t kBlfObjectHeader = 16;
 inline constexpr uint32_t kBlfContainer = 10;  ///< Type of the object that holds others.
 inline constexpr size_t kMaxBlfFrame = 4096;   ///< Maximum bytes of a frame's object.
@@ -34,15 +34,16 @@ size_t blf_frame_bytes(uint32_t type);
 // For the next two functions, `at` points to the bytes after the header of a frame's object; at least
 // blf_frame_bytes() bytes must follow.
 
-/// Whether it is a request to send, which was not on the bus. The frame itself follows.
+/// Whether the object is only a request to send a frame. A request was never on the bus; when the frame is
+/// sent, it gets an object of its own.
 bool is_blf_request(uint32_t type, const uint8_t* at);
-/// Whether it is a frame of CAN XL.
+/// Whether the object holds a frame of CAN XL.
 bool is_blf_xl(uint32_t type, const uint8_t* at);
 
 using BlfPayload = std::array<uint8_t, 64>;
 
-/// Fills in all of `frame` except its time, from the `held` bytes at `at`. Its payload points into these
-/// bytes or into `padded`. Returns the bytes from `at` to the end of the payload.
+/// Sets all members of `frame` except its time, from the `held` bytes at `at`. The payload points into these
+/// bytes or into `padded`. Returns the number of bytes from `at` to the end of the payload.
 size_t fill_blf_frame(const BlfObject& object, const uint8_t* at, size_t held, BlfPayload& padded,
                       RawFrame& frame);
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Reads a number in the byte order of this machine, which is little-endian as the files are.
+/// Reads a number in the byte order of this machine. The machine and the files are little-endian.
 template <typename T>
 T load(const uint8_t* at) {
   T value;
@@ -24,8 +24,8 @@ class ByteWindow {
   using Source = std::function<size_t(char* data, size_t bytes)>;
   ByteWindow(size_t max, Source source) : buffer_(max), source_(std::move(source)) {}
 
-  /// Whether at least this many bytes follow; they are then at data(). `bytes` must not exceed the size of
-  /// the window.
+  /// Reads until data() has at least this many bytes. Returns false if the stream ends before that. `bytes`
+  /// must not exceed the size of the window.
   bool have(size_t bytes) {
     if (bytes > end_ - begin_) fill(bytes);
     return bytes <= end_ - begin_;

@@ -44,7 +44,7 @@ bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t p
   const size_t length = at[4];
   if (length > 64 || protocol == kCanXl)
     taker.refuse(position, fmt::format("a payload of {} bytes", length), "at most 64; CAN XL is not read");
-  // The ID is in the byte order of the file in cooked packets and big-endian in others.
+  // In cooked packets the ID is in the byte order of the file; in other packets it is big-endian.
   const auto id = load<uint32_t>(at);
   frame.can_id = sound_id(head == 0 || packet.swapped ? __builtin_bswap32(id) : id);
   if (head != 0 && big_endian(packet.at) == kOutgoing) frame.flags |= kFrameSent;

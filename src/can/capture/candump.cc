@@ -94,7 +94,7 @@ class Candump : public CaptureFormat {
                          : 0;
   }
 
-  // Parses an ID such as "20000004", in which candump prints the error flag.
+  // Parses an ID that candump prints with the error flag, such as "20000004".
   static uint32_t parse_flagged_id(std::string_view text) {
     uint32_t flagged = 0;
     if (text.size() == 8 && (hex_digit(text[0]) & 0xE) == 2 && hex_digit(text[0]) != kNoDigit) {
@@ -210,9 +210,8 @@ class Candump : public CaptureFormat {
     if (!word.empty()) throw LineError{word.data(), "as many bytes as the length says"};
   }
 
-  // Reads the words after a frame: a label if the user named label texts, otherwise something that is left
-  // out: the direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, or marks of
-  // another tool.
+  // Reads the words after a frame: a label if the user named label texts. Other words are left out: the
+  // direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, or marks of another tool.
   uint8_t label(std::string_view rest, uint8_t& flags, LineNotes& notes) const {
     if (!attack_labels_.empty()) return parse_label(take_word(rest), attack_labels_);
     if (rest == "T") flags |= kFrameSent;

@@ -31,7 +31,7 @@ struct Steps {
   }
 };
 
-constexpr int64_t kEnough = 8;  // Minimum lines that distinguish sums from differences.
+constexpr int64_t kEnough = 8;  // Minimum number of lines that distinguish elapsed times from differences.
 
 CandumpTimes times_of(const Steps& steps) {
   const int64_t pairs = steps.lines - 1;

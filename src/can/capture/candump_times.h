@@ -10,14 +10,14 @@ namespace plimsoll {
 /// The kind of times in a candump log.
 struct CandumpTimes {
   enum Kind {
-    absolute,     ///< Since 1970 or since the first frame: -t a, A and z.
-    differences,  ///< Since the frame before: -t d.
-    none          ///< Without -t.
+    absolute,     ///< Times since 1970 or since the first frame: candump -t a, -t A or -t z.
+    differences,  ///< Times since the frame before: candump -t d.
+    none          ///< No times: candump without -t.
   } kind = absolute;
   std::string warning = {};  ///< Warning for the user; empty if there is none.
 
   /// Determines the kind from the option, or from the first lines: only -t d and -t z write three digits
-  /// before the point and start at 0, and only the times of -t d run back repeatedly.
+  /// before the point and start at 0, and only the times of -t d run backwards repeatedly.
   static CandumpTimes detect(const FormatOptions& options, std::string_view first_lines);
 };
 
@@ -25,7 +25,7 @@ struct CandumpTimes {
 /// lost frames.
 bool is_other_candump_line(std::string_view line);
 
-/// Removes the terminal colour sequences (-c) of a line.
+/// Returns a line without the colour sequences that candump -c writes.
 std::string without_colours(std::string_view line);
 
 }  // namespace plimsoll

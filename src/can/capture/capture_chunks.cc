@@ -20,7 +20,7 @@ constexpr size_t kChunkBytes = 1 << 20;
 constexpr size_t kFirstBytes = 64 << 10;  // First bytes that show the format and its header.
 constexpr size_t kPieceFrames = 8192;
 
-// Number of chunks that may be processed at once. A small budget makes parsing slower, but it does not fail.
+// Number of chunks that may be processed at once. With a small budget, parsing is slower but does not fail.
 int threads_for_chunks(int threads) {
   // A chunk and its frames need about 2.5 MiB. The rest of the budget is left for a zstd decoder (about 16
   // MiB for files up to that size) and the writers.
@@ -121,8 +121,8 @@ bool is_cut_line(const CaptureChunk& chunk, std::string_view line) {
   return chunk.truncation.has_value() || line.ends_with('\0');
 }
 
-// Whether a last line without an end may be the beginning of a frame: it ends in half a byte, or it is an
-// event and starts with a digit.
+// Whether a last line without an end may be the start of a frame: it ends in half a byte, or it is an event
+// and starts with a digit.
 bool may_begin_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
   const std::string_view text = trim(line);
   const bool is_event =

@@ -17,20 +17,20 @@ namespace plimsoll {
 struct CaptureChunk {
   Vector<char, Tag::ingest> buffer;
   size_t text_bytes = 0;
-  size_t capture = 0;                           ///< Index in the list of captures.
-  bool first = false;                           ///< Holds the file's first line.
-  bool last = false;                            ///< The file ends with it, perhaps without a line break.
+  size_t capture = 0;  ///< Index in the list of captures.
+  bool first = false;  ///< Holds the file's first line.
+  bool last = false;   ///< The file ends with this chunk, perhaps without a line break.
   std::shared_ptr<const CaptureFormat> format;  ///< Format of the file; null if it is binary.
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
-  CaptureFacts facts;                           ///< Facts of the file, set if `last` is.
+  CaptureFacts facts;                           ///< Facts about the file; set if `last` is true.
   std::optional<Truncation> truncation;  ///< Place at which the file is cut off; set in the last chunk only.
   bool may_be_cut = false;               ///< The text may end within its last line.
   bool refuse_cut = false;               ///< A text that ends within its last line is an error.
   int64_t begin = 0;                     ///< Unpacked bytes of the file before these lines.
   int64_t unpacked_bytes = 0;            ///< Bytes of these lines or frames, after decompression.
-  int64_t bytes_read = 0;                ///< Bytes read of the file itself so far.
-  std::string hash;                      ///< Hash of the file itself, in its last chunk.
+  int64_t bytes_read = 0;                ///< Bytes of the file itself, before decompression, read so far.
+  std::string hash;                      ///< Hash of the file itself; set in its last chunk.
 
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };
@@ -42,8 +42,8 @@ class CaptureChunks {
   CaptureChunks(const std::vector<CaptureFile>& captures, const FormatOptions& options);
 
   /// Reads the next chunk into the memory of `chunk`. Returns false at the end. Every capture has at least
-  /// one chunk, which may be empty. Errors: InputError (damaged or unknown file, a line longer than a chunk),
-  /// UsageError (options).
+  /// one chunk, which may be empty. Throws InputError for a damaged or unknown file and for a line longer
+  /// than a chunk, and UsageError for wrong options.
   bool next(CaptureChunk& chunk);
 
  private:
@@ -58,7 +58,7 @@ class CaptureChunks {
   std::unique_ptr<FrameReader> reader_;
   int64_t unpacked_bytes_ = 0;
   std::shared_ptr<const CaptureFormat> format_;
-  Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
+  Vector<char, Tag::ingest> carried_;  // Start of a line whose end has not been read yet.
 };
 
 /// The result of parsing a chunk, and the error at which it stopped, if any.
@@ -66,7 +66,7 @@ struct ParsedChunk {
   FrameBatch frames;
   LineNotes notes;
   int64_t lines = 0;
-  std::map<std::string, int64_t> skipped;  ///< Number of lines left out, by what was expected.
+  std::map<std::string, int64_t> skipped;  ///< Number of skipped lines for each text of LineError::expected.
   bool skipped_too_long = false;           ///< One of the skipped lines was LineError::is_too_long.
   std::optional<Truncation> truncation;    ///< Place at which the file is cut off.
 

@@ -77,8 +77,8 @@ std::span<const TextCapture> text_formats() {
   return kFormats;
 }
 
-// Whether the first line that is not a header parses or is a frame of another channel. A file that has only a
-// header fits any format.
+// Whether the first line that is not a header can be parsed or is a frame of another channel. A file that has
+// only a header fits any format.
 bool fits(const CaptureFormat& format, std::string_view lines) {
   FrameBatch batch;
   batch.width = 64;
@@ -129,7 +129,7 @@ std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::
                   file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
 }
 
-// Only tables and candump do not define what their times are.
+// Refuses --time for formats whose lines define their times. Only tables and candump accept it.
 void require_useful_time(const FormatOptions& options, const CaptureFormat& format, const std::string& file) {
   const bool is_useful =
       !options.time || format.name() == kTableFormat ||

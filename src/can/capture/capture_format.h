@@ -36,7 +36,7 @@ struct LineNotes {
   int64_t odd_payload = 0;      ///< Odd number of hex digits: the last half byte is dropped.
   int64_t trimmed_payload = 0;  ///< Blanks or tabs around the payload.
   int64_t empty_payload = 0;    ///< No payload: the length is 0.
-  int64_t time_runs_back = 0;   ///< Earlier time than the line before: the file's order is kept.
+  int64_t time_runs_back = 0;   ///< Time earlier than that of the line before: the file's order is kept.
   int64_t rounded_time = 0;     ///< More than 9 digits after the point: rounded to the nanosecond.
   int64_t float_id = 0;         ///< ID written as a number with ".0" after it: read without the ".0".
   int64_t blank_lines = 0;      ///< Blank lines: skipped.
@@ -44,22 +44,22 @@ struct LineNotes {
   int64_t suffixes = 0;         ///< Words after a candump frame that are not a label: left out.
   int64_t extra_bytes = 0;      ///< More bytes than the frame's length: left out.
   int64_t unmarked_id = 0;      ///< ID over 7FF that is not marked as extended: read as extended.
-  int64_t unknown_date = 0;     ///< Date of the header that is not understood: times start in 1970.
-  int64_t added_time = 0;       ///< Time since the line before: added up.
-  int64_t shifted_time = 0;     ///< Time of a file that has negative ones: counted from the earliest.
+  int64_t unknown_date = 0;     ///< Date in the header that cannot be parsed: times start in 1970.
+  int64_t added_time = 0;       ///< Time that counts from the line before: such times are added up.
+  int64_t shifted_time = 0;     ///< Time in a file with negative times: counted from the earliest time.
   int64_t other_channels = 0;   ///< Frames of another channel than --channel: left out.
   int64_t other_lines = 0;      ///< Headers, comments and events that are not frames: left out.
   /// Objects, packets, blocks and records of binary captures that are not frames: left out.
   int64_t other_records = 0;
   int64_t stray_bytes = 0;    ///< Bytes between the records of a binary capture: left out.
-  int64_t no_time = 0;        ///< Frames without a time: they get that of the frame before.
+  int64_t no_time = 0;        ///< Frames without a time: they get the time of the frame before.
   int64_t cut_off_bytes = 0;  ///< Bytes of the line or record in which a capture ends: left out.
 
   /// Nanoseconds that passed in these lines if times are differences. Not a count.
   int64_t elapsed_ns = 0;
 
   void add(const LineNotes& other);
-  /// Only counts that are not 0: {"odd_payload": 1}
+  /// The counts that are not 0, such as {"odd_payload": 1}.
   Json to_json() const;
 };
 
@@ -71,8 +71,8 @@ struct CaptureFacts {
   bool labelled = true;
 };
 
-/// Value of FormatOptions::payload that leaves the choice to Plimsoll: ingest_can() uses 64 bytes if a frame
-/// needs them, a stream always does.
+/// Value of FormatOptions::payload that leaves the choice to Plimsoll: ingest_can() uses 64 bytes only if a
+/// frame needs them; a stream always uses 64 bytes.
 inline constexpr int64_t kChosenPayload = 0;
 inline constexpr int64_t kFdPayloadBytes = 64;  ///< Maximum payload bytes of a CAN FD frame.
 
@@ -132,9 +132,9 @@ class CaptureFormat {
  public:
   virtual ~CaptureFormat() = default;
 
-  /// Appends the frame of a line, which has no line end. Returns false if the line has no frame on purpose: a
-  /// header, which `first` allows, or a frame of another channel. Throws LineError; `out` may then hold part
-  /// of the frame.
+  /// Appends the frame of a line, which has no line end. Returns false if the line is valid but yields no
+  /// frame, such as a header, a comment or a frame of a channel that is not read. `first` is set for the
+  /// first line of the file. Throws LineError; `out` may then hold part of the frame.
   virtual bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const = 0;
 
   /// Appends the frames of the leading lines of `text` that have the usual form, if the format has a faster
@@ -145,8 +145,8 @@ class CaptureFormat {
 
   virtual std::string name() const = 0;
   virtual bool has_time() const { return true; }
-  /// Whether each time counts from the line before. Times then count from the start of the chunk, and
-  /// LineNotes::elapsed_ns is the duration of the chunk.
+  /// Whether each time in the file counts from the line before. If so, the appended times count from the
+  /// start of the chunk, and LineNotes::elapsed_ns is the duration of the chunk.
   virtual bool has_differences() const { return false; }
   virtual bool has_payload() const { return true; }
   virtual bool labelled() const { return true; }
@@ -155,8 +155,9 @@ class CaptureFormat {
 
   CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled()}; }
 
-  /// Chooses the format of a file by its first lines. options.warn receives its warnings. Errors: UsageError
-  /// (options), InputError (not recognised; the text contains `file` and names --format table).
+  /// Chooses the format of a file by its first lines. options.warn receives the warnings of the format.
+  /// Throws UsageError for wrong options, and InputError, which names `file` and --format table, if the
+  /// format is not recognised.
   static std::unique_ptr<CaptureFormat> make(const FormatOptions& options, std::string_view first_lines,
                                              const std::string& file);
 };

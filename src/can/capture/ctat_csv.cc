@@ -29,7 +29,7 @@ class CtatCsv : public CaptureFormat {
       rest.remove_prefix(last ? rest.size() : comma + 1);
     }
     const std::string_view time = trim(fields[0]);
-    // A header begins with a letter and has no ID. Columns are identified by position, whatever the header
+    // A header starts with a letter and has no ID. Columns are identified by position, whatever the header
     // says.
     if (first && !time.empty() && std::isalpha(static_cast<unsigned char>(time.front())) != 0 &&
         !is_hex_id(trim(fields[1])))

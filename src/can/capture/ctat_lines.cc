@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-// Bytes that must follow the beginning of a line: a usual line ends within 48 characters, and fields are
-// loaded up to 16 characters at a time.
+// Bytes that must follow the start of a line: a usual line ends within 48 characters, and fields are loaded
+// up to 16 characters at a time.
 constexpr size_t kReach = 64;
 constexpr size_t kLinesAtOnce = 512;
 
@@ -32,7 +32,7 @@ uint64_t commas(const char* at) {
   return bits(at) | bits(at + 16) << 16 | bits(at + 32) << 32;
 }
 
-// Whether eight characters are digits. The first is in the lowest byte.
+// Whether eight characters are digits. The first character is in the lowest byte.
 bool are_digits(uint64_t text) {
   constexpr uint64_t kHigh = 0xF0F0F0F0F0F0F0F0;
   return ((text & kHigh) | (((text + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;

@@ -19,7 +19,7 @@ uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
   return static_cast<uint32_t>(id) | (extended || id > 0x7FF ? kCanExtended : 0);
 }
 
-// Parses numbers with other characters than digits and a point.
+// Parses numbers with characters other than digits and a point.
 int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -60,7 +60,7 @@ void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const Fra
 
 namespace {
 
-// Refuses databases of python-can's SqliteWriter, whose converter requires the ending .db.
+// Refuses databases of python-can's SqliteWriter. The converter of python-can requires the ending .db.
 [[noreturn]] void refuse_database(const std::filesystem::path& path) {
   throw InputError(fmt::format(
       "{}: is an SQLite database, which is not supported; convert it to a log with python-can: python -m "

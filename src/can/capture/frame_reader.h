@@ -42,13 +42,13 @@ struct RawFrame {
   uint8_t flags = 0;  ///< Bits kFrame*.
 };
 
-/// Takes the frames of all channels, or of the channel given by --channel. Not thread-safe.
+/// Collects the frames of all channels, or of the channel given by --channel. Not thread-safe.
 class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
-  /// Appends a frame, or counts it as one of another channel. `position` is its byte in the file. Errors:
-  /// InputError.
+  /// Appends a frame, or counts it as a frame of another channel. `position` is the byte at which it starts
+  /// in the file. Errors: InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
     const bool same = current_channel(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
@@ -67,20 +67,20 @@ class FrameTaker {
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
   /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
-  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was
-  /// not taken.
+  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was of
+  /// a channel that is not read.
   std::optional<uint32_t> current_channel(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
   }
-  /// Names a channel whose name is not its number.
+  /// Sets the name of a channel. Without it the channel's number is its name.
   void name_channel(uint32_t channel, std::string name);
-  /// Forgets all names: no frame of a channel named so far follows.
+  /// Forgets all names. No frame of a channel named so far may follow.
   void forget_channels();
   const FormatOptions& options() const { return options_; }
   /// Accepts a capture that is cut off at `position`. Errors: InputError with --truncated fail.
   void allow_cut(int64_t position) const;
-  /// Throws InputError "FILE: byte N: found F, expected E".
+  /// Throws InputError with the text "FILE: byte N: found F, expected E".
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
  private:
@@ -115,8 +115,8 @@ class FrameReader {
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
   /// Opens the reader of a file by options.name or, with auto, by its first bytes, and moves `stream` into
-  /// it. Returns null and leaves `stream` unchanged for a text. Errors: InputError, also for a database,
-  /// which names a tool that converts it to a log.
+  /// it. Returns null and leaves `stream` unchanged for a text. Throws InputError for a damaged file, and for
+  /// a database, for which the error names a tool that converts it to a log.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 

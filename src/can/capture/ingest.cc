@@ -22,7 +22,7 @@ Json source_json(const CaptureFile& capture, int64_t bytes, const std::string& h
   return {{"split", capture.split}, {"source", capture.source}, {"bytes", bytes}, {"hash", hash}};
 }
 
-// `all` is as for Shard::to_json().
+// The options as JSON. `all` is passed to Shard::to_json().
 Json options_json(const IngestOptions& options, const std::string& all) {
   Json json = options.format.to_json();
   json["on_error"] = options.skip_errors ? "skip" : "fail";
@@ -48,7 +48,7 @@ std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
   return all.hex64();
 }
 
-// The current sources. Reads whole files, so it is called only if an output already exists.
+// Hashes the current sources. Reads whole files, so it is called only if an output already exists.
 JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   JsonTable sources;
   Vector<char, Tag::ingest> buffer(1 << 20);
@@ -122,7 +122,8 @@ class RecordingAssembler {
           })->first));
   }
 
-  // Frames of one channel of the current capture. Those of its first channel go directly to the set.
+  // Frames of one channel of the current capture. Frames of its first channel are written directly to the
+  // set.
   struct Channel {
     std::string name;
     std::optional<ChannelSpill> spill;
@@ -278,7 +279,7 @@ class RecordingAssembler {
   std::vector<std::string> merged_;  // Names of merged channels.
 };
 
-// Names must be UTF-8 because the manifest, which is JSON, holds them.
+// Names must be UTF-8 because they are in the manifest, which is JSON.
 void require_utf8_names(const std::vector<CaptureFile>& captures) {
   for (const CaptureFile& capture : captures) try {
       Json({capture.split, capture.source}).dump();

@@ -31,11 +31,11 @@ struct IngestResult {
   int64_t text_bytes = 0;  ///< Bytes after decompression; 0 if nothing was done.
 };
 
-/// Reads captures into a `frames` set. Pieces of at most 1 MiB of text are read in order, parsed on `threads`
-/// threads, across and within files, and written in order. Memory grows with the threads, not with the input,
-/// and the output does not depend on their number. `progress` receives the bytes of source files done and in
-/// total. Errors: InputError (file, line and column), UsageError (options), BudgetExceeded. On an error the
-/// output is unchanged.
+/// Reads captures into a `frames` set. Chunks of at most 1 MiB of text are read in order, parsed on `threads`
+/// threads, across and within files, and written in order. Memory grows with the number of threads, not with
+/// the input. The output does not depend on the number of threads. `progress` receives the number of source
+/// bytes read so far and in total. Throws InputError with file, line and column, UsageError for wrong
+/// options, and BudgetExceeded. On an error the output is unchanged.
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress);
 
 }  // namespace plimsoll

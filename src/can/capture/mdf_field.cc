@@ -51,7 +51,7 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
       need(4);
       conversion.type = MdfConversion::Type::ranges;
       break;
-    default:  // The number itself is the value, or there is a text for it.
+    default:  // The value is the number itself, or a text that stands for it.
       break;
   }
   return conversion;

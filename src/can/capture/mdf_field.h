@@ -14,7 +14,7 @@ struct MdfConversion {
   Type type = Type::linear;
   double offset = 0;  ///< For linear: the value is offset + factor * the number.
   double factor = 1;
-  const uint8_t* values = nullptr;  ///< For other types: numbers of 8 bytes.
+  const uint8_t* values = nullptr;  ///< For other types: the parameters or the table, in numbers of 8 bytes.
   size_t count = 0;
 
   double value(double number) const {
@@ -36,7 +36,7 @@ struct MdfField {
   uint8_t bit = 0;
   uint32_t bits = 0;
   uint64_t mask = 0;      ///< Mask of its bits.
-  uint64_t constant = 0;  ///< The number, if the record does not hold it. The field then has no bits.
+  uint64_t constant = 0;  ///< The number if the record does not hold it; the field then has no bits.
   /// The number is little-endian and the record has 8 bytes from `byte` on, so they can be read at once.
   bool whole = false;
   bool by_index = false;   ///< The number is the index of the record in its group, from 0.
@@ -78,8 +78,8 @@ struct MdfChannel {
 };
 
 MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block);
-/// The channel's number in records of `record` bytes. Errors: InputError if it is not a number within the
-/// record, and for a conversion by a formula.
+/// The field of a channel in records of `record` bytes. Throws InputError if the channel is not a number
+/// within the record, or if its conversion is a formula.
 MdfField mdf_number(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record);
 
 }  // namespace plimsoll

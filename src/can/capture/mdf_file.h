@@ -32,13 +32,13 @@ struct MdfEnd : InputError {
   using InputError::InputError;
 };
 
-/// A memory-mapped MDF 4 file (ASAM MDF 4.1 and 4.2). Blocks are checked when they are requested. Errors:
-/// InputError with file and byte. Thread-safe.
+/// A memory-mapped MDF 4 file (ASAM MDF 4.1 and 4.2). Blocks are checked when they are requested. All
+/// functions throw InputError with file and byte. Thread-safe.
 class MdfFile {
  public:
   explicit MdfFile(const std::filesystem::path& path);
 
-  /// The block at this byte. Errors: also MdfEnd.
+  /// The block at this byte. Throws MdfEnd if the file ends within it.
   MdfBlock block(uint64_t at) const;
   /// A block of data, which the end of the file may cut off; `is_whole` receives whether it is complete. None
   /// if the file ends within the header.
@@ -48,18 +48,21 @@ class MdfFile {
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
-  /// The byte at which the trailing zeros of a file that is not finalised begin; otherwise the end of the
-  /// file.
+  /// The byte at which the trailing zeros start in a file that is not finalised; in other files, the end of
+  /// the file.
   uint64_t last_zeros() const { return last_zeros_; }
 
   const MappedFile& mapped() const { return file_; }
   std::span<const uint8_t> bytes() const;
   int64_t start_ns() const { return start_ns_; }
   uint64_t first_data_group() const { return first_data_group_; }
-  /// Steps of finalising the file that its writer did not complete (id_unfin_flags); 0 if it completed all.
+  /// Flags of the steps that the writer of the file left out when it finished (id_unfin_flags); 0 if the file
+  /// is finalised.
   uint16_t left_undone() const { return left_undone_; }
-  static constexpr uint16_t kLastLength = 4;    ///< The length of the last DT block.
-  static constexpr uint16_t kVlsdOffsets = 64;  ///< The offsets of texts of variable length.
+  /// Bit of left_undone(): the length of the last DT block is not set.
+  static constexpr uint16_t kLastLength = 4;
+  /// Bit of left_undone(): the offsets of texts of variable length are not set.
+  static constexpr uint16_t kVlsdOffsets = 64;
 
  private:
   MappedFile file_;

@@ -11,7 +11,7 @@ namespace plimsoll {
 namespace {
 
 constexpr uint32_t kMaxText = 64;        // Maximum bytes of a payload of variable length.
-constexpr size_t kMaxWaiting = 1 << 12;  // Maximum frames whose payloads come later.
+constexpr size_t kMaxWaiting = 1 << 12;  // Maximum frames that wait for their payloads.
 
 }  // namespace
 
@@ -99,7 +99,7 @@ const MdfGroup* MdfFrames::text_group(uint64_t at) const {
   return found->second;
 }
 
-// Number of records that are complete or begin before the zeros at the end of the file.
+// Number of records that are complete or start before the zeros at the end of the file.
 uint64_t MdfFrames::records_before_zeros(uint64_t bytes) const {
   const auto here = static_cast<uint64_t>(window_.position());
   if (stream_.zeros_from() <= here) return 0;
@@ -138,8 +138,8 @@ bool MdfFrames::end_within_record(uint64_t block, uint64_t passed) {
   return end_early(passed);
 }
 
-// Marks the data as cut off: the incomplete part begins before the end of the file by `passed` bytes plus the
-// remaining bytes of the data. Returns false.
+// Marks the data as cut off: the incomplete part is `passed` bytes plus the remaining bytes of the data, up
+// to the end of the file. Returns false.
 bool MdfFrames::end_early(uint64_t passed) {
   uint64_t left = passed;
   while (window_.have(1)) {
@@ -275,7 +275,7 @@ bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t bl
   return true;
 }
 
-// Completes waiting frames. Payloads come in the order of their frames.
+// Completes waiting frames. Payloads are stored in the order of their frames.
 void MdfFrames::fill_waiting() {
   const bool by_order = (file_.left_undone() & MdfFile::kVlsdOffsets) != 0;
   for (Waiting& waiting : waiting_) {

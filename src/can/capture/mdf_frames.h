@@ -19,7 +19,7 @@ class MdfFrames {
  public:
   struct Frame {
     RawFrame raw;
-    uint64_t position = 0;  // The block that holds it.
+    uint64_t position = 0;  // Place of the block that holds the frame.
     std::array<uint8_t, 64> data{};
   };
 
@@ -29,16 +29,16 @@ class MdfFrames {
 
   /// The next frame; false at the end.
   bool next(Frame& frame);
-  /// Appends the frames that next() would give next, at most `max`, while they are of the same channel as the
-  /// previous frame and no later than `latest_ns`. Works for most groups, which hold only records of one
-  /// kind, and appends nothing for others. Returns their number.
+  /// Appends the frames that next() would return next, at most `max`, up to the first that is of another
+  /// channel than the previous frame or later than `latest_ns`. Appends nothing for groups that hold records
+  /// of several kinds, which are rare. Returns the number of frames appended.
   size_t take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
   int64_t given() const { return stream_.given(); }
   /// The place at which the data are cut off, if any. Known at the end.
   const std::optional<Truncation>& truncation() const { return truncation_; }
-  /// Number of records since the last call that are not frames, and of frames whose payloads are not in the
-  /// file.
+  /// Number of records since the last call that are not frames.
   int64_t take_other_records() { return std::exchange(other_records_, 0); }
+  /// Number of frames whose payloads are not in the file.
   int64_t lost_frames() const { return lost_frames_; }
 
  private:
@@ -50,7 +50,7 @@ class MdfFrames {
     uint64_t place = 0;
     std::optional<uint64_t> length;  // Length stated by the frame.
   };
-  // Payloads of variable length read so far, in order. `place` is the place of the next one among all
+  // Payloads of variable length read so far, in order. `place` is the place of the next payload among all
   // records.
   struct Texts {
     uint64_t place = 0;

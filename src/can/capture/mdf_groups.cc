@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kLongestRecord = 60'000;  // Maximum record bytes of a group that is read.
 constexpr size_t kMaxBlocks = 1 << 16;     // Maximum blocks of a list of groups or channels.
 
-// Walks the lists of a file's groups and channels. A valid file names each of these blocks once, so together
-// the blocks are at most as long as the file. This limit stops the walk of lists that share blocks, which may
-// be endless.
+// Walks the lists of a file's groups and channels. In a valid file each of these blocks is listed once, so
+// together they are at most as long as the file. This limit stops walks that would not end because lists
+// share blocks.
 class MdfWalk {
  public:
   using Blocks = Vector<MdfBlock, Tag::ingest>;
@@ -53,7 +53,7 @@ class MdfWalk {
   uint64_t last_block_ = 0;
 };
 
-// Adds a part of a frame: a channel below the one named CAN_DataFrame or the like.
+// Adds a part of a frame: a channel below a channel such as CAN_DataFrame.
 void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, std::string_view part,
               uint64_t record, MdfCanGroup& can, bool& has_id) {
   if (part == "ID") {

@@ -23,8 +23,9 @@ struct MdfCanGroup {
   uint32_t data_byte = 0;
   uint32_t data_bytes = 0;
   std::optional<MdfField> data_place;
-  uint64_t data_link = 0;  ///< Target of data_place: the block of texts, or the group whose records they are.
-  bool by_index = false;   ///< A field is a function of the record's number.
+  /// Target of data_place: the block that holds the texts, or the group whose records are the texts.
+  uint64_t data_link = 0;
+  bool by_index = false;  ///< Whether a field is a function of the record's index.
 };
 
 /// One kind of record.
@@ -32,7 +33,7 @@ struct MdfGroup {
   uint64_t at = 0;
   uint64_t record_id = 0;
   uint64_t record_bytes = 0;  ///< Bytes without the ID.
-  bool variable = false;      ///< The record is a text of variable length after its length.
+  bool variable = false;      ///< The record is a length, followed by a text of this length.
   std::optional<MdfCanGroup> can;
 };
 
@@ -40,19 +41,19 @@ struct MdfDataGroup {
   uint64_t at = 0;
   uint64_t data = 0;     ///< Link to the data.
   uint8_t id_bytes = 0;  ///< Bytes of a record's ID: 0, 1, 2, 4 or 8.
-  /// Last block of all descriptions in the file: a block of data before it does not extend to the end of the
-  /// file.
+  /// Place of the last block in the file that describes groups. A block of data before it does not extend to
+  /// the end of the file.
   uint64_t last_block = 0;
   Vector<MdfGroup, Tag::ingest> groups;
 };
 
 struct MdfCanGroups {
   Vector<MdfDataGroup, Tag::ingest> groups;
-  int64_t other_records = 0;  ///< Records of data groups without frames, as far as the file counts them.
+  int64_t other_records = 0;  ///< Number of records in data groups without frames, if the file states it.
   std::optional<uint64_t> truncated_at = {};  ///< Start of the description within which the file ends.
 };
-/// The data groups that hold CAN frames. Errors: InputError (none, CAN XL, a block that two lists name,
-/// anything unknown), BudgetExceeded.
+/// The data groups that hold CAN frames. Throws InputError if there is no such group, for CAN XL, for a block
+/// that is in two lists and for anything unknown; also BudgetExceeded.
 MdfCanGroups find_can_groups(const MdfFile& file);
 
 }  // namespace plimsoll

@@ -9,8 +9,8 @@ namespace plimsoll {
 
 // Conversion of the records of a channel group to frames.
 
-/// Converts seconds to nanoseconds as std::llround does, without a call for each frame: the largest number
-/// below one half is added. The seconds must be at most kMdfMaxSeconds from the start.
+/// Converts seconds to nanoseconds as std::llround does, by adding the largest number below one half, which
+/// needs no function call per frame. The seconds must be at most kMdfMaxSeconds from the start.
 inline int64_t mdf_nanoseconds(double seconds) {
   const double value = seconds * 1e9;
   return static_cast<int64_t>(value + std::copysign(0x1.fffffffffffffp-2, value));
@@ -41,9 +41,9 @@ struct MdfRecords {
   size_t count;
 };
 
-/// Appends the frames of the leading records, column by column, while they are of `channel`, valid, from 1970
-/// to `latest_ns`, and at most out.width long. `out` must already have a frame of that channel. Returns their
-/// number.
+/// Appends the frames of the leading records, column by column. Stops before the first record that is of
+/// another channel, is invalid, has a time before 1970 or after `latest_ns`, or is longer than out.width.
+/// `out` must already have a frame of `channel`. Returns the number of frames appended.
 size_t append_records(const MdfRecords& records, uint32_t channel, int64_t start_ns, int64_t latest_ns,
                       FrameBatch& out);
 

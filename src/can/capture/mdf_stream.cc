@@ -75,7 +75,7 @@ bool MdfStream::end_early() {
   return false;
 }
 
-// Opens a list. If the file ends within the list, its blocks are before the list or missing.
+// Opens a list. If the file ends within the list, the listed blocks are before the list or missing.
 bool MdfStream::open_list(uint64_t at) {
   bool is_whole = false;
   const std::optional<MdfBlock> list = file_.data_block(at, is_whole);

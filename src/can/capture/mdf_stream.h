@@ -11,13 +11,13 @@
 
 namespace plimsoll {
 
-/// The bytes of the records that an MDF data link leads to: one block, or all blocks that lists name,
-/// inflated and transposed back to rows. Uses 128 KiB plus the size of a packed block up to 4 MiB; a larger
-/// transposed block is stored in a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// The bytes of the records to which an MDF data link leads: one block, or all blocks in lists, inflated and
+/// transposed back to rows. Uses 128 KiB plus the size of a packed block up to 4 MiB; a larger transposed
+/// block is stored in a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
 class MdfStream {
  public:
-  /// `kind` is DT, or SD for texts of variable length. A link of 0 leads to nothing. `last_block` is the
-  /// place of a block in the file, so no block before it extends to the end of the file.
+  /// `kind` is DT, or SD for texts of variable length. A link of 0 leads to nothing. `last_block` is defined
+  /// at MdfDataGroup.
   MdfStream(const MdfFile& file, uint64_t link, std::string_view kind, uint64_t last_block);
 
   /// Reads some of the next bytes and returns their number; 0 at the end.
@@ -48,16 +48,17 @@ class MdfStream {
   const MdfFile& file_;
   std::string kind_;
   uint64_t last_block_;
-  uint64_t next_ = 0;   // A block of data outside of lists.
-  MdfBlock list_;       // The current list (DL block).
-  size_t entry_ = 0;    // Index of its next entry.
-  uint64_t spent_ = 0;  // Bytes of the file that were used. No block may be used twice.
+  uint64_t next_ = 0;  // A block of data outside of lists.
+  MdfBlock list_;      // The current list (DL block).
+  size_t entry_ = 0;   // Index of its next entry.
+  // Bytes of the file that were used. More than the file holds means that a block is used twice.
+  uint64_t spent_ = 0;
   uint64_t block_ = 0;
   int64_t given_ = 0;
   bool cut_off_ = false;
   uint64_t zeros_from_ = std::numeric_limits<uint64_t>::max();
 
-  std::span<const uint8_t> raw_;  // Bytes of the block that are not given or not inflated yet.
+  std::span<const uint8_t> raw_;  // Bytes of the block that have not been returned or inflated yet.
   bool packed_ = false;
   WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};

@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// How far the times of a file's first lines reach below 0. Such a file counts from its earliest time,
-/// because a data set has no negative times. `time_of(line)` returns the time of a line and may throw
-/// LineError if it has none.
+/// Returns how far the earliest time in a file's first lines is below 0; 0 if no time is negative. A file
+/// with negative times counts from its earliest time, because a data set has no negative times.
+/// `time_of(line)` returns the time of a line and may throw LineError if it has none.
 template <typename TimeOf>
 int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
   int64_t earliest = 0;

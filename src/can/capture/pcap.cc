@@ -8,7 +8,7 @@
 #include "can/capture/can_packet.h"
 
 // Reads captures of tcpdump and Wireshark from SocketCAN interfaces: pcap (draft-ietf-opsawg-pcap) and pcapng
-// (draft-ietf-opsawg-pcapng) packets of links that hold CAN frames.
+// (draft-ietf-opsawg-pcapng), with packets of links that carry CAN frames.
 
 namespace plimsoll {
 namespace {
@@ -175,7 +175,7 @@ class PcapFile : public FrameReader {
     return true;
   }
 
-  // Begins a section, which defines the byte order and has no interfaces yet.
+  // Starts a section, which defines the byte order and has no interfaces yet.
   void begin_section(int64_t position) {
     const auto order = load<uint32_t>(window_.data() + 8);
     if (order != 0x1A2B3C4D && order != 0x4D3C2B1A)
@@ -186,7 +186,7 @@ class PcapFile : public FrameReader {
     taker_.forget_channels();
   }
 
-  // Checks that the length at the end of a block equals that at its beginning.
+  // Checks that the length at the end of a block equals the length at its start.
   void check_length(const uint8_t* last, uint32_t bytes, int64_t position) const {
     if (u32(last) != bytes)
       taker_.refuse(position, fmt::format("a block of {} bytes whose end says {}", bytes, u32(last)),
@@ -352,7 +352,7 @@ class PcapFile : public FrameReader {
   bool has_can_link_ = false;
   std::optional<uint32_t> other_link_;
   int64_t other_link_at_ = 0;
-  bool has_time_ = false;  // Some frame so far had a time.
+  bool has_time_ = false;  // Whether any frame so far had a time.
   int64_t time_ns_ = 0;    // Time of the last frame that had one.
   int64_t untimed_ = 0;    // Number of frames that had none.
 };

@@ -48,8 +48,8 @@ int64_t bytes_of(const CaptureFile& file) {
   return bytes + (file.attack ? heap_bytes(*file.attack) : 0);
 }
 
-// Folders of a data logger, named by serial number and session, are not splits. If none of them is for
-// training but `split` is, all captures belong to `split`, and the names of captures in folders start with
+// Folders of a data logger, named by serial number and session, are not splits. If none of them is a training
+// split but `split` is one, all captures belong to `split`, and the names of captures in folders start with
 // these folders.
 void train_on_all(std::vector<CaptureFile>& captures, const std::string& split, Charge& charge) {
   const auto trains = [](const CaptureFile& file) { return is_training_split(file.split); };

@@ -13,21 +13,21 @@ namespace plimsoll {
 struct CaptureFile {
   std::filesystem::path path;
   std::string name;    ///< File name without its endings.
-  std::string split;   ///< Its folder, relative to the named source.
-  std::string source;  ///< Its path, relative to the named source.
+  std::string split;   ///< Folder of the file, relative to the named source.
+  std::string source;  ///< Path of the file, relative to the named source.
   std::optional<std::string> attack;
 };
 
-/// Finds the captures (*.csv, *.log, *.blf, *.mf4 and so on, each perhaps .zst or .gz) among the files and
-/// folders given, sorted by split and name. `split` is the split of captures that are in no folder below a
-/// source (if empty, the source's name). If `split` is for training and no folder is, it is the split of all
-/// captures, whose names then begin with their folders. `charge` is increased by the memory of the list.
-/// Errors: InputError if a source does not exist, if none is found, or if two have the same split and name;
-/// BudgetExceeded.
+/// Finds the captures (*.csv, *.log, *.blf, *.mf4 and so on, each possibly with .zst or .gz) among the files
+/// and folders given, sorted by split and name. `split` is the split of captures that are not in a folder
+/// below a source (if empty, the source's name). If `split` is a training split and no folder is one, all
+/// captures get this split, and their names start with their folders. `charge` is increased by the memory of
+/// the list. Errors: InputError if a source does not exist, if no capture is found, or if two captures have
+/// the same split and name; BudgetExceeded.
 std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge,
                                        const std::string& split = {});
 
-/// Whether a file is a capture by its name.
+/// Whether the name of a file is that of a capture.
 bool is_capture(const std::filesystem::path& path);
 
 /// The attack in a recording's name: "DoS-kia" gives "DoS", "rpm-accessory-2" gives "rpm-accessory". None for

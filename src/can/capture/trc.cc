@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kMillisecond = 1'000'000;
 // Maximum columns in a header, because each is searched in each line.
 constexpr size_t kMaxTraceColumns = 64;
-constexpr std::string_view kNoBus = "1";  // Bus of a file that names none.
+constexpr std::string_view kNoBus = "1";  // Bus of a file that names no bus.
 
 class Trc : public CaptureFormat {
  public:
@@ -167,8 +167,8 @@ class Trc : public CaptureFormat {
     return is_fd ? kLengthOfDlc[static_cast<size_t>(length)] : 8;
   }
 
-  // Parses days since 1899-12-30 in UTC, a number with a point, or a comma in some languages. Returns 0 if it
-  // is not one.
+  // Parses days since 1899-12-30 in UTC, a number with a decimal point, or a decimal comma in some languages.
+  // Returns 0 if the text is not such a number.
   static int64_t start_of(std::string_view text) {
     std::string days(text);
     std::ranges::replace(days, ',', '.');

@@ -7,8 +7,8 @@ namespace plimsoll {
 
 /// The place where a capture ends too early, as after a power failure or an interrupted copy.
 struct Truncation {
-  int64_t at = 0;        ///< Byte where the incomplete part begins, in the unpacked capture.
-  int64_t left_out = 0;  ///< Bytes from there on that were not read.
+  int64_t at = 0;        ///< Byte of the unpacked capture at which the incomplete part starts.
+  int64_t left_out = 0;  ///< Number of bytes from `at` on that were not read.
 };
 
 /// The warning about a cut-off capture: file, byte, number of frames read before it, and how to refuse such

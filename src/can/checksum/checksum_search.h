@@ -20,9 +20,9 @@ class ChecksumSearch {
   /// Minimum number of check bits that a CRC must predict: the rank of the differences times the bits of the
   /// check. Of the 2^17 CRCs that are tried, one matches by chance with probability 2^-23.
   static constexpr int kCrcBits = 40;
-  /// Minimum number of different payloads whose field was predicted by a sum of all bits that change. The
-  /// second constant is for a sum of three or more numbers that covers only a part of them: two numbers and
-  /// their sum may be signals that belong together.
+  /// Minimum number of different payloads whose field was predicted by a sum of all bits that change.
+  /// kMinPredictedByPart is for a sum that covers only some of these bits. Such a sum must have three or more
+  /// numbers, because two numbers and their sum may be signals that belong together.
   static constexpr int64_t kMinPredicted = 24;
   static constexpr int64_t kMinPredictedByPart = 128;
   /// Minimum number of different values of the field in these payloads. A field with fewer is a state and not
@@ -31,8 +31,8 @@ class ChecksumSearch {
 
   void see(uint64_t payload);
   void solve(uint64_t payload);
-  /// Appends the checksums it found to `to`, the likeliest first. The caller must compare each of them with
-  /// all payloads. `id` is the index of the ID.
+  /// Appends the checksums that were found to `to`, the likeliest first. The caller must compare each of them
+  /// with all payloads. `id` is the index of the ID.
   void offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const;
 
  private:

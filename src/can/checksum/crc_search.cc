@@ -11,8 +11,8 @@ namespace {
 constexpr int kMinShift = -6;  // A payload has at least two bytes.
 constexpr int kMaxShift = 2;   // A two-byte identifier, as in AUTOSAR's profiles, may follow the payload.
 
-// x^(bits + e - kBack) modulo the polynomial, indexed by e: the contribution of a bit that e - kBack other
-// bits follow.
+// x^(bits + e - kBack) modulo the polynomial, indexed by e: the contribution of a bit that is followed by e -
+// kBack other bits.
 struct Powers {
   static constexpr int kBack = -kMinShift * 8;
   std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMaxShift> values;

@@ -27,8 +27,8 @@ struct PayloadChecksum {
   uint64_t field() const { return ((uint64_t{1} << bits) - 1) << (kPayload - first_bit - bits); }
   /// The value that the field must hold.
   uint8_t expected(uint64_t payload) const;
-  /// Whether the field holds another value. A payload with other values of bits that are not known is never
-  /// reported as broken.
+  /// Whether the field holds another value. A payload in which bits outside `known` differ from `constant` is
+  /// never reported as broken.
   bool is_broken(uint64_t payload) const;
 };
 

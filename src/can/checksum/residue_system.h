@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// A system of linear equations between numbers modulo 2^bits, bits 1 to 8, that are added one after the
-/// other: sum of coefficient * value = result. Stored as rows whose first entries are powers of two (Howell,
+/// A system of linear equations modulo 2^bits, where bits is 1 to 8: sum of coefficient * value = result.
+/// Equations are added one at a time. They are stored as rows whose first entries are powers of two (Howell,
 /// "Spans in the module (Z_m)^s", Linear and Multilinear Algebra 19, 1986), so that all consequences of the
 /// equations are known in constant memory. Not thread-safe.
 class ResidueSystem {
@@ -23,7 +23,7 @@ class ResidueSystem {
 
   explicit ResidueSystem(int bits) : mask_(static_cast<uint8_t>((1U << bits) - 1)), bits_(bits) {}
 
-  /// Adds an equation. After an equation that contradicts, all further equations do.
+  /// Adds an equation. After a contradiction, every further equation is a contradiction.
   Kind add(const Row& values, uint8_t result);
   bool solvable() const { return solvable_; }
   /// The coefficient of an unknown; none if the equations leave it open.
@@ -42,7 +42,8 @@ class ResidueSystem {
   uint8_t mask_;
   int bits_;
   bool solvable_ = true;
-  std::array<Line, kMaxUnknowns> lines_{};  // Indexed by first entry, which is 0 if there is no line.
+  // Indexed by the position of the line's first entry; that entry is 0 if there is no line.
+  std::array<Line, kMaxUnknowns> lines_{};
 };
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ struct Terms {
 
   bool known(size_t bit) const { return (sum.known >> (63 - bit) & 1) != 0; }
   uint8_t term(size_t bit) const { return known(bit) ? sum.terms[bit] : uint8_t{0}; }
-  bool doubles(size_t bit) const {  // Whether the bit above has twice the bit's term.
+  bool doubles(size_t bit) const {  // Whether the term of the next higher bit is twice this bit's term.
     return term(bit) != 0 && term(bit - 1) != 0 &&
            term(bit - 1) == static_cast<uint8_t>(term(bit) << 1 & mask);
   }
@@ -24,7 +24,7 @@ struct Terms {
       if (term(kByte * byte + b) != 0) return true;
     return false;
   }
-  // The term of a bit if its number, of `width` bits, is added with this scale.
+  // The term of a bit if it belongs to a number of `width` bits that is added with this scale.
   uint8_t scaled(uint8_t scale, size_t bit, size_t width) const {
     return static_cast<uint8_t>(scale << (width - 1 - bit % width) & mask);
   }
@@ -56,7 +56,7 @@ struct Terms {
     }
     return std::nullopt;
   }
-  // Number of bytes of which both halves are known and added, if numbers have `width` bits.
+  // Number of bytes whose halves are both known and added, if numbers have `width` bits.
   int votes(size_t width) const {
     int count = 0;
     for (size_t byte = 0; byte < kByte; ++byte) {
@@ -65,7 +65,7 @@ struct Terms {
     }
     return count;
   }
-  // Bits of the numbers that are added, 8 or 4; 0 if the known bits do not determine it.
+  // Width of the numbers that are added, 8 or 4 bits; 0 if the known bits do not determine it.
   size_t width() const {
     const int bytes = votes(8);
     const int nibbles = votes(4);

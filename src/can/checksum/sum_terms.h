@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// How many numbers a sum adds. Terms of adjacent bits that double from the lower to the higher bit belong to
-/// one number.
+/// Returns how many numbers a sum adds. Terms of adjacent bits that double from the lower to the higher bit
+/// belong to one number.
 int numbers_in(const PayloadChecksum& sum);
 
 /// Whether each term is a power of two and all have one sign. This is true for sums of bytes, nibbles and

@@ -32,7 +32,8 @@ struct DbcSignal {
   double min = 0;  ///< `min` and `max` are both 0 if the DBC states no range.
   double max = 0;
   std::string unit;
-  /// Index in its message of the signal that says when this one is present; -1 if it always is.
+  /// Index of the message's signal whose value decides whether this signal is present; -1 if it is always
+  /// present.
   int multiplexor = -1;
   /// Raw values of the multiplexor for which the signal is present.
   std::vector<DbcRange> multiplexor_values = {};
@@ -79,11 +80,11 @@ class DbcPayload {
 /// A line of a DBC that breaks its grammar, and how it was handled.
 struct DbcRemark {
   int64_t line = 0;
-  std::string found;     ///< Text that was found, printable.
-  std::string expected;  ///< "a number after the m of a multiplexed signal"
-  std::string done;      ///< "left out"
+  std::string found;     ///< Text that was found, in printable characters.
+  std::string expected;  ///< Expected text, such as "a number after the m of a multiplexed signal".
+  std::string done;      ///< Result, such as "left out".
 
-  /// "6: found 'SG_ A m : ...', expected ...; left out"
+  /// The remark as "6: found 'SG_ A m : ...', expected ...; left out".
   std::string text() const;
 };
 
@@ -116,9 +117,9 @@ class Dbc {
   Dbc(Messages messages, DbcRemarks remarks, Charge charge);
 
   const Messages& messages() const { return messages_; }
-  /// The message of an ID, remote or not; null if there is none. If the DBC does not have the ID but has its
-  /// parameter group, the message of that group: the one with the same source address if there are several,
-  /// else with the null address 254, else the first.
+  /// The message of an ID, whether the frame is remote or not; null if there is none. If the DBC lacks the ID
+  /// but has messages of its parameter group, returns one of these: the one with the same source address,
+  /// else the one with the null address 254, else the first.
   const Messages::value_type* find(uint32_t can_id) const;
   /// The name of the ID's message; "" if there is none.
   std::string name_of(uint32_t can_id) const;

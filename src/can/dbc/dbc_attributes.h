@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// The attributes of messages and signals that Plimsoll uses: cycles, kinds of sending and of frames, and
-/// long names, because a DBC limits short ones to 32 characters. Not thread-safe.
+/// The attributes of messages and signals that Plimsoll uses: cycle times, send types, frame formats and long
+/// names. A DBC limits short names to 32 characters. Not thread-safe.
 class DbcAttributes {
  public:
   /// Reads `BA_DEF_`: the values of an enumeration.

@@ -52,7 +52,7 @@ class Multiplexors {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  // A signal that another line names as a multiplexor is a multiplexor, whatever its own line says.
+  // A signal that is named as a multiplexor in another line is a multiplexor, whatever its own line says.
   void find_multiplexors(const std::vector<DbcMultiplexing>& lines) {
     is_multiplexor_.resize(signals_.size());
     for (size_t s = 0; s < signals_.size(); ++s) is_multiplexor_[s] = roles_[s].is_multiplexor;

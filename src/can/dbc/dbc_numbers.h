@@ -12,10 +12,10 @@ constexpr int64_t kMapEntryBytes = static_cast<int64_t>(4 * sizeof(void*) +
                                                         sizeof(typename Map::value_type)) +
                                    16;
 
-/// The whole text as an integer; none if it is not one or does not fit.
+/// The whole text as an integer; none if it is not an integer or does not fit.
 std::optional<int64_t> dbc_integer(std::string_view text);
-/// The whole text as a number; none if it is not one. The result may be infinite, also for a number that is
-/// too large for a double, or NaN.
+/// The whole text as a number; none if it is not a number. The result may be infinite, also for a number that
+/// is too large for a double, or NaN.
 std::optional<double> dbc_number(std::string_view text);
 /// The can_id of an ID as a DBC writes it, where bit 31 marks extended IDs. An ID of more than 11 bits is
 /// extended in any case. The text may be hexadecimal with a leading 0x. None if it is not a number or has

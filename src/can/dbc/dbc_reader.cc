@@ -80,7 +80,7 @@ class Reader {
     int64_t line = 0;
     std::vector<DbcRole> roles = {};
     std::vector<DbcMultiplexing> multiplexing = {};
-    // Types by signal, with their line numbers.
+    // Value types, with their line numbers, by signal.
     std::map<std::string, std::pair<int, int64_t>> value_types = {};
   };
 

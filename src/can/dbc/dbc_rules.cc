@@ -112,7 +112,7 @@ bool DbcRules::check(const FrameSpans& frames, size_t i) {
 bool DbcRules::check_time(State& state, uint32_t id, int64_t time_ns) {
   const int64_t last_ns = std::exchange(state.last_ns, time_ns);
   const double cycle_ms = state.message->cycle_ms;
-  // Times that run back belong to another recording or to a clock that was set.
+  // If times run backwards, another recording has started or the clock was set.
   if (last_ns == kNever || time_ns < last_ns || !state.message->is_cyclic || !(cycle_ms > 0)) return false;
   const double gap_ms = static_cast<double>(time_ns - last_ns) * 1e-6;
   const bool early = gap_ms < kEarly * cycle_ms;
@@ -133,7 +133,7 @@ bool DbcRules::check_signals(State& state, uint32_t id, int64_t time_ns, const u
     const std::optional<int64_t> raw = values.raw(signal);
     if (!raw || (state.message->is_group && signal.is_no_value(*raw))) continue;
     const double value = signal.physical(*raw);
-    // Bounds of a DBC are rounded. NaN is outside of them.
+    // The bounds in a DBC are rounded. NaN is outside of any bounds.
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
     if (value >= signal.min - slack && value <= signal.max + slack) continue;
     broken = true;

@@ -16,8 +16,8 @@ namespace plimsoll {
 enum class DbcRule : uint8_t {
   unknown_message,  ///< The DBC has no such ID.
   length,           ///< The frame's length differs from the message's.
-  early,            ///< The frame comes less than half a cycle after the last one.
-  late,             ///< The frame comes more than three cycles after the last one.
+  early,            ///< The frame comes less than half a cycle after the previous one.
+  late,             ///< The frame comes more than three cycles after the previous one.
   range,            ///< A physical value is outside the range of the signal.
   counter,          ///< A counter did not increase by one.
 };
@@ -28,7 +28,7 @@ inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "len
 struct DbcFinding {
   uint32_t can_id = 0;  ///< For a parameter group, the ID without its priority.
   DbcRule rule = DbcRule::unknown_message;
-  std::string signal;    ///< Empty if the rule applies to a message.
+  std::string signal;    ///< Empty if the rule is about the whole message.
   int64_t frames = 0;    ///< Number of frames that broke the rule.
   int64_t first_ns = 0;  ///< Time of the first of them.
   std::string found;     ///< Value in the first of them.
@@ -85,7 +85,8 @@ class DbcRules {
   State passing_ = {};  // State of a sender beyond kMaxSenders.
   struct ReportedFinding {
     DbcFinding finding;
-    int64_t frame = 0;  // The frame counted last, because a message may have two signals with one name.
+    // The frame counted last. A frame counts once, even if its message has two signals of this name.
+    int64_t frame = 0;
   };
   std::map<std::tuple<uint32_t, DbcRule, std::string>, ReportedFinding> findings_;
   size_t unknown_ = 0;

@@ -48,8 +48,8 @@ constexpr std::array<std::string_view, 35> kKeywords = {"VERSION",
 // Maximum quotes within a text. A text without an end must not cause a search of the whole file.
 constexpr int kMaxQuotes = 256;
 
-// The number of the text in a statement that may have several lines: comments and values of attributes. -1 if
-// there is none.
+// The index of the text in a statement that may have several lines, as comments and values of attributes may;
+// -1 if there is no such text.
 int long_text_of(std::string_view keyword) {
   return keyword == "CM_" ? 0 : keyword == "BA_" || keyword == "BA_DEF_DEF_" ? 1 : -1;
 }
@@ -90,7 +90,7 @@ bool DbcText::begins_statement(size_t at) const {
   return !word.empty() && std::ranges::find(kKeywords, word) != kKeywords.end();
 }
 
-// Whether a statement begins at the next word of the later lines, or no word follows.
+// Whether the next word on later lines starts a statement, or no word follows.
 bool DbcText::statement_follows(size_t at) const {
   const size_t words = after_blanks(text_, end_of_line(at), " \t\r\n");
   return words == text_.size() || begins_statement(words) || text_.substr(words, 2) == "//";

@@ -10,7 +10,7 @@ namespace plimsoll {
 /// A statement of a DBC: `BO_ 291 Engine: 8 ECU`.
 struct DbcStatement {
   int64_t line = 0;          ///< Number of its first line, from 1.
-  std::string_view keyword;  ///< "BO_"; empty if the line begins with no keyword.
+  std::string_view keyword;  ///< "BO_"; empty if the line does not start with a keyword.
   std::string_view words;    ///< Text after the keyword.
   std::string_view whole;    ///< Its first line, for messages to the user.
   bool open_text = false;  ///< Its last text has no closing quote, so the statement ends with its first line.
@@ -26,8 +26,8 @@ class DbcText {
 
   /// Reads the next statement. Returns false at the end.
   bool next(DbcStatement& statement);
-  /// Extends the statement that next() gave last by the following lines, up to one that is blank or begins
-  /// another statement. Returns false if there are none.
+  /// Extends the statement that next() returned last by the following lines, up to a line that is blank or
+  /// starts another statement. Returns false if there are no such lines.
   bool extend(DbcStatement& statement);
 
  private:

@@ -56,7 +56,7 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
   return BehaviourProfile::learn(frames.frames(), runs, sums);
 }
 
-// Appends the parts of these windows, compared with a profile that was not learned from them.
+// Appends the parts of these windows. They are compared with a profile that was not learned from them.
 void score(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
            std::span<const int64_t> graphs, const std::function<void()>& progress, FusedRows& rows) {
   const BehaviourWindows windows(frames, model.windows, profile);
@@ -109,7 +109,7 @@ CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, co
   return result;
 }
 
-// Whether two files differ only in what was learned from a vehicle.
+// Whether two files differ only in the profile and levels learned from a vehicle.
 bool is_same_model(const DetectorFile& first, const DetectorFile& second) {
   const auto known = [](const DetectorFile& model) {
     TensorMetadata metadata = model.file.metadata();

@@ -10,13 +10,13 @@
 
 namespace plimsoll {
 
-/// What a detector was calibrated on, and the result.
+/// The traffic that a detector was calibrated on, and the result.
 struct CalibrationResult {
   int64_t windows = 0;     ///< Number of benign windows from which profile and levels were learned.
   int64_t left_out = 0;    ///< Number of windows with frames labelled as attacks.
   double seconds = 0;      ///< Length of the traffic.
   int64_t ids = 0;         ///< Number of IDs that the profile knows.
-  int64_t expected = 0;    ///< Number of IDs whose silence is noticed.
+  int64_t expected = 0;    ///< Number of IDs whose silence is detected.
   Fusion::Line line = {};  ///< The alarm level.
   Unsaved unsaved = {};    ///< The detector, if it could not be written.
 
@@ -31,17 +31,17 @@ void require_calibratable(const DetectorFile& model);
 /// Adapts a detector to the vehicle of `benign`, a `frames` set. The profile is learned from the frames that
 /// are not labelled 1. The levels of the fused score are learned from windows of the same frames, where each
 /// half is compared with a profile of the other half. Weights do not change. Writes `out`, which may be the
-/// model's file. `progress` is called from time to time. Errors: those of require_calibratable() and of
-/// `progress`; InputError (`benign`; fewer windows than kMinCalibrationWindows plus twice the number that
-/// overlap with one window), Failure (disk).
+/// model's file. `progress` is called from time to time. Throws what require_calibratable() and `progress`
+/// throw; InputError if `benign` is damaged or has fewer windows than kMinCalibrationWindows plus twice the
+/// number that overlap with one window; and Failure if the disk cannot be used.
 CalibrationResult calibrate_detector(
     const DetectorFile& model, const std::filesystem::path& benign, const std::filesystem::path& out,
     const std::function<void()>& progress = [] {});
 
 /// Merges detectors of one model, each calibrated separately, into one that is calibrated on the traffic of
 /// all of them (docs/detect.md#merging-calibrations). The order of the files does not change the bytes of the
-/// result. Errors: InputError that names the file (not calibrated, calibrated by an earlier version, made
-/// from another model, or for other channels).
+/// result. Throws InputError that names the file if a detector is not calibrated, was calibrated by an
+/// earlier version, was made from another model, or is for other channels.
 CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& models,
                                   const std::filesystem::path& out);
 

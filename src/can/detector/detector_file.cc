@@ -77,8 +77,8 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
 }
 
-// Uses the IDs of the vehicle's profile. There may be more of them than rows of the embedding, so none of
-// their indices may reach the model.
+// Uses the IDs of the vehicle's profile. There may be more IDs than rows of the embedding, so the model must
+// not get their indices.
 void DetectorFile::take_profiles_ids() {
   if (windows.features != WindowFeatures::behaviour || !hides_identity() || !known.profile)
     throw InputError(

@@ -19,15 +19,15 @@ struct AlarmThreshold {
 };
 
 /// The contents of a detector's file except its weights (docs/formats/safetensors.md), as
-/// src/can/tasks/detector_file.cc writes it.
+/// src/can/tasks/detector_file.cc writes them.
 struct DetectorFile {
   SafetensorsView file;
   WindowOptions windows;             ///< The windows that it was trained on.
   TrainedContext known;              ///< Vocabulary of its windows, and benign profile.
-  int64_t ids = 0;                   ///< Rows of its embedding.
+  int64_t ids = 0;                   ///< Number of rows of its embedding.
   std::vector<std::string> without;  ///< Features that are hidden from it.
-  bool unknown_ids_apart =
-      false;  ///< Whether unknown IDs count as separate evidence (can/profile/unknown_ids.h).
+  /// Whether unknown IDs count as separate evidence (can/profile/unknown_ids.h).
+  bool unknown_ids_apart = false;
   std::optional<Fusion> fusion;            ///< If absent, the log-odds are the score.
   std::vector<AlarmThreshold> thresholds;  ///< Thresholds for its scores.
 

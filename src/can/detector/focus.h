@@ -6,12 +6,12 @@
 
 namespace plimsoll {
 
-/// What attention points at in a graph: how much of the pooled output came from each node's input, and
-/// through each edge. Uses attention rollout (Abnar and Zuidema, "Quantifying Attention Flow in
-/// Transformers", ACL 2020): every node's output has the same weight; from the last layer down, a node passes
-/// its share on to itself and its sources in proportion to its attention, averaged over heads. With jumping
-/// knowledge the outputs of all layers have the same weight. A step from a node to itself is part of the
-/// node's own share.
+/// The nodes and edges that attention points at: how much of a graph's pooled output came from each node's
+/// input, and how much passed through each edge. Uses attention rollout (Abnar and Zuidema, "Quantifying
+/// Attention Flow in Transformers", ACL 2020): every node's output has the same weight; from the last layer
+/// down, a node passes its share on to itself and its sources in proportion to its attention, averaged over
+/// heads. With jumping knowledge the outputs of all layers have the same weight. A step from a node to itself
+/// is part of the node's own share.
 struct Focus {
   struct Share {
     int32_t index;  ///< Index of a node or of an edge.

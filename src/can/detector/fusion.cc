@@ -18,43 +18,44 @@ constexpr std::array<double, 2> kRates = {0.01, 0.001};
 // (docs/detection.md#statistics).
 constexpr std::array<float, kStatistics> kMinScales = {
     0.009F,  // unknown: one frame in a window of 100.
-    1.05F,   // early: doublings. One frame between two others, perhaps of the previous window, gives 1.
+    1.05F,   // early: doublings. One frame between two others, which may be in the previous window, gives 1.
     0.015F,  // early_share: two frames.
     0.009F,  // surplus: one frame in a window of 100.
     0.5F,    // silence: doublings.
     0.3F,    // load: doublings.
-    11.0F,  // still: doublings, more than fit into a look-back, because cars stop. The part ranks windows but
-            // raises no alarm.
-    4.0F,   // transitions: more than the maximum, because another drive may order its messages differently.
-            // The part ranks windows but raises no alarm.
-    5.0F,   // steps: doublings. At 4, a benign drive of set_01 has two false alarms in 1,508 windows.
-    1.0F,   // extra: margins.
-    0.5F,   // checksum: one frame, because CAN does not deliver damaged frames.
-    6.0F,   // apart: doublings. At 5, benign drives of set_01 have three false alarms.
-    4.0F,   // held: doublings. The part ranks windows but raises no alarm.
-    4.0F,   // restless: doublings. At 3, benign windows of set_03 and of a ship are false alarms.
+    11.0F,   // still: doublings, more than a look-back can contain, because cars stop. The part ranks windows
+             // but raises no alarm.
+    4.0F,    // transitions: more than the maximum, because another drive may order its messages differently.
+             // The part ranks windows but raises no alarm.
+    5.0F,    // steps: doublings. At 4, a benign drive of set_01 has two false alarms in 1,508 windows.
+    1.0F,    // extra: margins.
+    0.5F,    // checksum: one frame, because CAN does not deliver damaged frames.
+    6.0F,    // apart: doublings. At 5, benign drives of set_01 have three false alarms.
+    4.0F,    // held: doublings. The part ranks windows but raises no alarm.
+    4.0F,    // restless: doublings. At 3, benign windows of set_03 and of a ship are false alarms.
 };
 
 constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
-// Parts with a separate level for each ID, signal or pair, learned from all benign traffic. Windows compared
-// with a profile of half of the traffic would raise the level for all IDs, signals or pairs.
+// Parts with a separate level for each ID, signal or pair, learned from all benign traffic. Levels learned
+// from windows that are compared with a profile of half of the traffic would be too high for all IDs, signals
+// or pairs.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
                                    static_cast<size_t>(Statistic::apart)};
-// This part also raises an alarm at its own level. Below that level it ranks windows by levels learned from
-// windows compared with half of the benign traffic, in units that are kRestlessRank times greater; otherwise
-// benign windows of the V40 would rank above attacked ones.
+// This part also raises an alarm at its own level. Below that level it only ranks windows. Its levels for
+// ranking are learned from windows that are compared with half of the benign traffic, and its units are
+// kRestlessRank times greater; otherwise benign windows of the V40 would rank above attacked ones.
 constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
 constexpr double kRestlessRank = 3;
 // A frame that comes too soon was sent by an attacker, or by a sender that had a reason to send at once. If
-// the classifier's score of the window is not above those of benign windows, assume the latter.
+// the classifier's score of the window is not above the scores of benign windows, such a sender is assumed.
 constexpr double kSupport = 0.5;
 // Maximum value of a part that ranks windows but raises no alarm.
 constexpr double kBelowTheLine = 0.99;
 
-// The value that a share `share` of the values exceeds.
+// The value that this share of the values exceeds.
 template <typename T>
 double value_beyond(const Vector<T, Tag::columns>& sorted, double share) {
   const auto above = static_cast<size_t>(share * static_cast<double>(sorted.size()));
@@ -205,8 +206,8 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     double& timing = excesses[part];
     if (support < timing) timing = support;  // The condition is false if there is no gat part (NaN).
   }
-  // Below the alarm level, benign signals step as much as attacked ones. Ranked by these parts, benign
-  // windows would come before windows that other parts rank.
+  // Below the alarm level, benign signals step as much as attacked ones. If these parts ranked windows,
+  // benign windows would rank above windows that other parts rank.
   for (const Statistic part : {Statistic::steps, Statistic::apart}) {
     double& excess = excesses[static_cast<size_t>(part)];
     if (excess <= 1) excess = std::min(excess, 0.0);

@@ -17,8 +17,8 @@ namespace plimsoll {
 /// One of the numbers combined into a fused score: the greater it is, the more a window looks like an attack.
 struct FusedPart {
   std::string name;
-  /// A value that exceeds the edge by less than this raises no alarm, however narrow the spread of benign
-  /// windows is.
+  /// A value that exceeds the edge (Fusion::kBeyondEdge) by less than this raises no alarm, however narrow
+  /// the spread of benign windows is.
   float min_scale;
 };
 
@@ -46,9 +46,10 @@ struct FusedRows {
   static FusedRows from_tensors(const NamedTensors& tensors);
 };
 
-/// One score of many parts: each is measured by how far it exceeds the values of benign windows, in units of
-/// their spread, and the worst of them is the score. Nothing is learned from attacks. A window whose score is
-/// above 1 is called an attack. Immutable once learned: any number of threads may use it.
+/// Combines many parts into one score. Each part is measured by how far it exceeds the values of benign
+/// windows, in units of their spread; the score is the greatest of these. Nothing is learned from attacks. A
+/// window whose score is above 1 is called an attack. Immutable once learned: any number of threads may use
+/// it.
 class Fusion {
  public:
   /// The parts that detect frames that come too soon. `by_id` uses `extra`, with a profile of the vehicle
@@ -87,8 +88,8 @@ class Fusion {
 
   /// The fusion as tensors of a model file: "fusion.edge" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Reads such tensors; nothing if there is no "fusion.edge". Errors: InputError that names a tensor that is
-  /// missing, misshapen or holds impossible values.
+  /// Reads the result of tensors(); none if there is no "fusion.edge". Errors: InputError that names a tensor
+  /// that is missing, misshapen or holds impossible values.
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:
@@ -99,11 +100,11 @@ class Fusion {
 
   Parts edges_;
   Parts units_;
-  double support_ =
-      std::numeric_limits<double>::quiet_NaN();  // The edge of the classifier, which may be negative.
+  // The edge of the classifier, which may be negative.
+  double support_ = std::numeric_limits<double>::quiet_NaN();
   bool gat_ranks_ = false;  // Whether the classifier ranks windows and raises no alarm alone.
   std::vector<Line> lines_;
-  double scale_ = 1;  // The excess that gives a score of 1.
+  double scale_ = 1;  // The excess for which the score is 1.
 };
 
 }  // namespace plimsoll

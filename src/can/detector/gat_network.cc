@@ -105,7 +105,7 @@ void GatNetwork::embed(const GraphBlock& graph) {
   }
 }
 
-// With jumping knowledge "cat" the layers are pooled one by one, which gives the same as pooling their
+// With jumping knowledge "cat" the layers are pooled one by one, which gives the same result as pooling their
 // concatenation.
 void GatNetwork::pool(int64_t nodes) {
   const SegmentKernels<float>& kernels = segment_kernels<float>(kernel_level());

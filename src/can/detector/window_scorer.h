@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// Evaluates the graph of one window at a time, with all columns of its feature set, by a trained detector.
-/// Not thread-safe.
+/// Scores the graph of one window at a time with a trained detector. The graph must have all columns of its
+/// feature set. Not thread-safe.
 class WindowScorer {
  public:
   /// `tables` are those of the graphs. Errors: InputError if the model needs graphs with other features;

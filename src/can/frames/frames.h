@@ -20,7 +20,7 @@ inline constexpr uint32_t kCanExtended = 1U << 31;
 inline constexpr uint32_t kCanRemote = 1U << 30;
 inline constexpr uint32_t kCanError = 1U << 29;
 
-/// Flags of a frame: SocketCAN's of canfd_frame, and the direction.
+/// Flags of a frame: those of SocketCAN's canfd_frame, and the direction.
 inline constexpr uint8_t kFrameBrs = 1;  ///< The bit rate was switched.
 inline constexpr uint8_t kFrameEsi = 2;  ///< The sender was error passive.
 inline constexpr uint8_t kFrameFd = 4;   ///< The frame is CAN FD, whatever its length.
@@ -68,10 +68,10 @@ struct Recording {
   std::optional<std::string> attack;  ///< Attack named by the file name. None for attack-free traffic.
   int64_t first_frame = 0;
   int64_t frames = 0;
-  int64_t attack_frames = 0;                 ///< Number of frames with label 1.
-  std::string content;                       ///< XXH3-128 of the frames, equal for copies.
-  std::optional<std::string> copy_of;        ///< "split/name" of the first recording with this content.
-  Json traps = Json::object();               ///< Irregularities handled on purpose: {"odd_payload": 1, ...}
+  int64_t attack_frames = 0;           ///< Number of frames with label 1.
+  std::string content;                 ///< XXH3-128 of the frames, equal for copies.
+  std::optional<std::string> copy_of;  ///< "split/name" of the first recording with this content.
+  Json traps = Json::object();         ///< Irregularities handled on purpose, such as {"odd_payload": 1}.
   std::optional<int64_t> truncated_at = {};  ///< Byte of the unpacked source at which it is cut off.
 
   std::string path() const { return split + "/" + name; }

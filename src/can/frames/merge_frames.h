@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Joins the shards of a `frames` set (store/data_kind.h). Errors: same as merge_shards().
+/// Joins the shards of a `frames` set (store/data_kind.h). Errors: those of merge_shards().
 Merged merge_frames(const MergeRequest& request);
 
 }  // namespace plimsoll

@@ -31,7 +31,7 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// A lost alarm must not look like no alarm.
+// Throws if output was lost, because a lost alarm must not look like no alarm.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw Failure(fmt::format("standard output: {}; alarms are lost", std::strerror(errno)));
@@ -83,7 +83,7 @@ std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) 
   return text;
 }
 
-// Says whether the message is unknown to the detector, the DBC, or both.
+// A text that states whether the message is unknown to the detector, the DBC, or both.
 std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKey key) const {
   const bool unnamed = options_.dbc != nullptr && !options_.dbc->messages().empty() &&
                        options_.dbc->find(static_cast<uint32_t>(key)) == nullptr;
@@ -236,7 +236,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, const Json& memory) cons
   return summary;
 }
 
-// Channels run in parallel, so that the longest one counts.
+// Channels carry traffic at the same time, so the longest duration counts.
 double AlarmLines::traffic_hours() const {
   int64_t longest = 0;
   for (const auto& [channel, traffic] : traffic_) longest = std::max(longest, traffic.total_ns);

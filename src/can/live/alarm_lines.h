@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// Where the current recording of a channel starts in the stream.
+/// The place in the stream at which the current recording of a channel starts.
 struct StreamPlace {
   std::string channel;  ///< Empty if the source records no channel, or channels are merged.
   int64_t first_window = 0;
@@ -33,14 +33,14 @@ class AlarmLines {
     const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the lines.
     bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
   };
-  /// `watch` was started when the process began its work.
+  /// `watch` must have been started at the start of the process, and must outlive the object.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
   /// Adds an evaluated window and prints it if the options select it. `arrived` is the arrival time of the
   /// last frame that its result needs. Errors: Failure if standard output cannot be written.
   void add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
-  /// Adds an alarm: the bus was silent for too long.
+  /// Adds an alarm for a bus that was silent for too long.
   void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
   void count_frames(int64_t frames) { frames_ += frames; }
   int64_t alarms() const { return alarms_; }

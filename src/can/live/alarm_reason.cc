@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, kFusedParts>
     {"vgae", "the autoencoder"},
 }};
 
-// The threshold of a fused score is 1; a threshold of log-odds may be below 0.
+// The strength of an alarm. The threshold of a fused score is 1; a threshold of log-odds may be below 0.
 float strength_of(float score, float threshold) {
   return threshold > 0 ? score / threshold : 1 + score - threshold;
 }

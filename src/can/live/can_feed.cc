@@ -22,11 +22,11 @@ namespace {
 
 constexpr size_t kFrames = 64;          // Maximum frames read from the socket at once.
 using Control = std::array<char, 128>;  // The kernel's control data of a frame: time, dropped frames.
-constexpr int kKernelBytes =
-    4 << 20;  // Requested size of the kernel's buffer: a few thousand frames, about a second of a busy bus.
+// Requested size of the kernel's buffer: a few thousand frames, about a second of a busy bus.
+constexpr int kKernelBytes = 4 << 20;
 
-// A raw CAN socket on one interface, or on all interfaces, of which it uses the requested ones. The
-// destructor closes it.
+// A raw CAN socket on one interface, or on all interfaces if several are requested; frames of other
+// interfaces are skipped. The destructor closes it.
 class CanSocket {
  public:
   explicit CanSocket(const std::vector<std::string>& interfaces)
@@ -59,7 +59,7 @@ class CanSocket {
   ~CanSocket() { ::close(descriptor_); }
 
   int descriptor() const { return descriptor_; }
-  /// Null for an interface that was not requested.
+  /// The name of an interface; null if it was not requested.
   const std::string* interface(int index) const {
     const auto found = interfaces_.find(index);
     return found == interfaces_.end() ? nullptr : &found->second;
@@ -150,7 +150,7 @@ class CanFeed : public FrameFeed {
     batch.set_channel(*interface);
   }
 
-  // Reads the kernel's time of a frame, and counts the frames that it had to drop before.
+  // Reads the kernel's time of a frame, and counts the frames that the kernel dropped before it.
   int64_t read_controls(msghdr& header) {
     int64_t time_ns = 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {

@@ -33,7 +33,7 @@ struct SeenMessage {
   const Dbc::Messages::value_type* message;
   int64_t frames = 0;
   uint32_t first_id = 0;
-  int64_t ids = 0;  // More than one for a parameter group.
+  int64_t ids = 0;  // Number of IDs; a parameter group may have several.
   std::set<uint8_t> lengths = {};
   std::vector<Values> signals = {};
 };

@@ -18,9 +18,11 @@ struct DetectCounts {
   std::atomic<int64_t> events = 0;
   std::atomic<int64_t> blocked = 0;          ///< Alarms dropped while the block file exists.
   std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped because only every n-th is used.
-  std::atomic<int64_t> below_threshold = 0;  ///< Alarms of incidents with too few alarms.
-  std::atomic<int64_t> over_rate = 0;        ///< Events dropped: over the maximum number per window.
-  std::atomic<int64_t> over_bytes = 0;       ///< Events dropped: over the maximum bytes per window.
+  std::atomic<int64_t> below_threshold = 0;  ///< Alarms dropped because their incident had too few.
+  /// Events dropped because their window had the maximum number of events.
+  std::atomic<int64_t> over_rate = 0;
+  /// Events dropped because their window had the maximum number of bytes.
+  std::atomic<int64_t> over_bytes = 0;
   std::atomic<int64_t> malformed = 0;
   std::atomic<int64_t> dropped = 0;  ///< Frames that the system dropped.
   std::atomic<int64_t> reloads = 0;
@@ -32,7 +34,7 @@ struct DetectCounts {
 Json events_json(const DetectCounts& counts);
 
 /// A thread that reports on a running detection: heartbeats on standard output, and a page for Prometheus
-/// (text format 0.0.4) on 127.0.0.1, at any path. The destructor stops the thread.
+/// (text format 0.0.4) on 127.0.0.1, which it serves at every path. The destructor stops the thread.
 class DetectMonitor {
  public:
   struct Options {

@@ -37,7 +37,7 @@ void Detection::run() {
     count(batch);
   }
   for (const auto& lane : lanes_) {
-    // Thresholds were not chosen for windows that a stop signal or damage cut off.
+    // Thresholds are not valid for windows that a stop signal or damage cut off.
     if (stop_ || damage_)
       lane->detector->stop_waiting();
     else
@@ -57,7 +57,7 @@ bool Detection::read(FrameBatch& batch) {
   } catch (const Failure&) {
     damage_ = std::current_exception();
   }
-  if (lanes_.empty()) throw_damage();  // Nothing was evaluated that could be reported.
+  if (lanes_.empty()) throw_damage();  // There are no results to print first.
   return false;
 }
 
@@ -126,8 +126,8 @@ void Detection::name_channels(const FrameBatch& batch) {
   }
 }
 
-// With wrong names all IDs of a merged channel are unknown. A detector that is not calibrated treats this as
-// another vehicle, of which it expects nothing.
+// With wrong channel names all IDs are unknown. A detector that is not calibrated then assumes another
+// vehicle, of which it expects nothing.
 void Detection::require_known_channel() {
   std::vector<std::string> strange;
   for (const std::string& name : channels_) {

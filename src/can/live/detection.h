@@ -28,11 +28,11 @@ class Detection {
     DetectOptions detect;
     FormatOptions format = {};  ///< Provides the names of the feed's channels.
     std::optional<Incidents::Options> incidents;
-    Incidents::Report report;  ///< Reports an incident.
+    Incidents::Report report;  ///< Called to report an incident.
     int64_t tick_ns = 0;       ///< Interval at which silence is evaluated; 0: never.
   };
-  /// Set `reload` to read the detectors' files again; the new detectors get the frames that are not evaluated
-  /// yet. Errors: those of StreamDetector; UsageError if the detector of a single channel is for merged
+  /// Set `reload` to read the detectors' files again; the new detectors get the frames that have not been
+  /// evaluated. Errors: those of StreamDetector; UsageError if the detector of a single channel is for merged
   /// channels.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);

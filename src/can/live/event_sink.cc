@@ -37,7 +37,7 @@ EventSink::~EventSink() {
 }
 
 // Windows follow the traffic's clock, so that the same capture gives the same events. The clocks of channels
-// differ a little: an event of the previous window counts in this one.
+// differ a little: an event of the previous window counts in the current one.
 bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
   const int64_t window = time_ns / options_.window_ns;
   if (window > window_ || window < window_ - 1) {
@@ -86,7 +86,7 @@ void EventSink::run_command(const std::string& text, const char* state) {
     return fail("16 commands are still running; this event is not passed on", EAGAIN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail("cannot create a pipe", errno);
-  // An event fits into a pipe, so that writing does not wait for a reader.
+  // An event fits into a pipe, so writing need not wait for a reader.
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   const std::string line = text + '\n';
   const bool written = ::write(ends[1], line.data(), line.size()) == static_cast<ssize_t>(line.size());

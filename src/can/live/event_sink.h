@@ -27,7 +27,7 @@ class EventSink {
     int64_t window_ns = 60'000'000'000;
     EventContext context;
   };
-  /// `counts` receives the number of events reported and held back.
+  /// `counts` receives the numbers of events that were reported and held back.
   EventSink(Options options, DetectCounts& counts) : options_(std::move(options)), counts_(counts) {}
   /// Waits up to ten seconds for commands that are still running.
   ~EventSink();

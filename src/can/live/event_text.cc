@@ -22,7 +22,7 @@ std::string name_of(uint32_t id, const EventContext& context) {
   return message_name(id, context.dbc, context.j1939);
 }
 
-// The most frequent first.
+// The IDs of an incident, the most frequent first.
 std::vector<std::pair<Incident::Id, Incident::Named>> ranked_ids(const Incident& incident) {
   std::vector<std::pair<Incident::Id, Incident::Named>> ids(incident.ids.begin(), incident.ids.end());
   std::ranges::stable_sort(ids,
@@ -30,7 +30,7 @@ std::vector<std::pair<Incident::Id, Incident::Named>> ranked_ids(const Incident&
   return ids;
 }
 
-// Null for NaN.
+// The value as JSON; null for NaN.
 Json number_json(float value) {
   return std::isfinite(value) ? Json(shortest_double(value)) : Json();
 }
@@ -45,7 +45,7 @@ std::string title_of(const Incident& incident) {
                      incident.reason());
 }
 
-// An incident's unique name across all runs: the detector, the traffic's time, the number.
+// An incident's unique name across all runs: detector, start time in the traffic, and number.
 std::string uid_of(const Incident& incident, const EventContext& context) {
   return fmt::format("{}-{}-{}", context.detector, incident.start_ns, incident.number);
 }

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// What events report in addition to the incident.
+/// Data that events report in addition to the incident.
 struct EventContext {
   std::string source;
   std::string vehicle;       ///< Name of the vehicle; may be empty.

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// Data that was lost.
+/// Input that was lost or skipped.
 struct FeedLosses {
   int64_t lines = 0;                        ///< Malformed lines, skipped.
   std::map<std::string, int64_t> expected;  ///< Number of malformed lines, by what was expected.
@@ -31,11 +31,12 @@ class FrameFeed {
   virtual ~FrameFeed() = default;
 
   /// Replaces the contents of `frames` with the available frames, and their channels if the source records
-  /// them. Waits for at least one frame, on interfaces for at most a tick. False at the end, or when the stop
-  /// flag is set. Errors: InputError (a capture of no known format, damaged compressed data, with `strict` a
-  /// malformed line), Failure.
+  /// them. Waits until there is at least one frame or, on interfaces, until a tick has passed. Returns false
+  /// at the end, or when the stop flag is set. Throws InputError for a capture of no known format, for
+  /// damaged compressed data and, with `strict`, for a malformed line; also Failure.
   virtual bool read(FrameBatch& frames) = 0;
-  /// When the system delivered the last of these frames. A window's latency is counted from this time.
+  /// The time at which the system delivered the last of these frames. A window's latency is counted from this
+  /// time.
   virtual std::chrono::steady_clock::time_point arrived() const = 0;
   /// Properties of the frames; valid once read() has returned true.
   virtual StreamFacts facts() const = 0;
@@ -46,7 +47,7 @@ struct FeedOptions {
   FormatOptions format;
   bool strict = false;  ///< A malformed line is an error, not a loss.
   const std::atomic<bool>* stop = nullptr;
-  int64_t tick_ns = 0;  ///< How long to wait for a frame of an interface; 0: until one arrives.
+  int64_t tick_ns = 0;  ///< Maximum time to wait for a frame of an interface; 0: until one arrives.
 };
 
 /// Whether a source is "-".
@@ -55,7 +56,7 @@ inline bool is_standard_input(const std::string& source) {
 }
 
 /// Opens one capture, named pipe or "-" as open_capture_feed() does, or interfaces as open_can_feed() does.
-/// Errors: those of the two; UsageError for several sources that are not all interfaces.
+/// Errors: those of both; UsageError for several sources that are not all interfaces.
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);
 
 /// Opens a capture in any format: text as open_text_feed() does, and binary formats. Errors: InputError.

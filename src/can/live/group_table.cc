@@ -60,7 +60,7 @@ class Groups {
     }
   }
 
-  /// Groups by number, the most frequent first.
+  /// Groups with their numbers, the most frequent first.
   std::vector<std::pair<uint32_t, const Group*>> ranked() const {
     std::vector<std::pair<uint32_t, const Group*>> ranked;
     for (const auto& [pgn, group] : groups_) ranked.emplace_back(pgn, &group);

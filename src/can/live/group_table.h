@@ -13,7 +13,7 @@ namespace plimsoll {
 /// others are only counted.
 std::string group_table(const FrameSpans& frames, const Dbc& dbc);
 /// The table as JSON, with every group: [{"pgn", "name", "frames", "priorities", "sources", "destinations"}].
-/// A group that is sent to all has no destinations.
+/// A group that is sent to all addresses has no destinations.
 Json groups_json(const FrameSpans& frames, const Dbc& dbc);
 
 }  // namespace plimsoll

@@ -18,7 +18,7 @@ bool does_exist(const std::filesystem::path& path) {
   return !path.empty() && std::filesystem::exists(path, none);
 }
 
-// Minimum windows of a lasting incident, and of an incident that is not accidental.
+// Minimum number of alarms in a lasting incident, and in an incident that is not accidental.
 constexpr int64_t kLasting = 10;
 constexpr int64_t kFew = 3;
 
@@ -139,7 +139,7 @@ void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const A
   }
 }
 
-// Names the IDs that the detector does not know; if there are none, the one with the most attention.
+// Adds the IDs that the detector does not know; if there are none, the ID with the most attention.
 void Incidents::name_ids(const StreamDetector& detector) {
   const MessageKeys ids = detector.node_ids();
   const auto name = [&](MessageKey key) {

@@ -66,14 +66,14 @@ class Incidents {
     int64_t every = 1;                 ///< Use every n-th alarm.
     int64_t gap_ns = 1'000'000'000;    ///< Maximum gap between the alarms of an incident. An incident is
                                        ///< reported when it starts, once per minute, and when it is over.
-    int64_t interval_ns =
-        0;  ///< Length of intervals, each of which is one incident, reported when it is over; 0: use the gap.
+    /// Length of intervals, each of which is one incident, reported when it is over; 0: use the gap.
+    int64_t interval_ns = 0;
     int64_t min_windows = 1;  ///< Minimum alarms before an incident is reported.
     int64_t within_ns = 0;    ///< Interval in which alarms count towards the minimum; 0: the whole incident.
   };
   using Report = std::function<void(const Incident&)>;
-  /// `number` is the number of the last incident of all channels and is incremented; `counts` counts what is
-  /// dropped.
+  /// `number` is the number of the last incident of all channels and is incremented; `counts` receives the
+  /// numbers of alarms dropped.
   Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Report report)
       : options_(options),
         channel_(std::move(channel)),
@@ -85,7 +85,7 @@ class Incidents {
   void add(const WindowResult& result, const StreamDetector& detector);
   /// Adds a silence of the bus that was too long.
   void add(const Silence& silence, float threshold);
-  /// Closes the open incident. Call it before another recording and at the end.
+  /// Closes the open incident. Call it before each new recording and at the end.
   void end();
 
  private:

@@ -15,8 +15,8 @@ class Latency {
 
   int64_t count() const { return count_; }
   int64_t max() const { return max_; }
-  /// The end of the first bucket up to which a share `q` of all spans has been counted, in ns, at most max();
-  /// 0 if there are no spans.
+  /// The quantile `q` in ns: the end of the first bucket up to which a share `q` of all spans has been
+  /// counted, at most max(). It is 0 if there are no spans.
   int64_t quantile(double q) const;
 
  private:

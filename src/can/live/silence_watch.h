@@ -23,7 +23,7 @@ class SilenceWatch {
   SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns, float threshold);
 
   /// Adds frames, in order, up to the first one after a silence that is to be reported; call until() next.
-  /// Returns the number of frames added. Frames that were added before change nothing.
+  /// Returns the number of frames added. Adding frames again has no effect.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels);
   /// The silence until this time, if it is to be reported now.
   std::optional<Silence> until(int64_t now_ns);

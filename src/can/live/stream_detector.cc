@@ -80,8 +80,8 @@ bool StreamDetector::next(WindowResult& result) {
   } else {
     result.score = scorer_.log_odds(graph);
   }
-  // NaN must not pass for benign. Levels were learned from whole windows: in a window of a few frames each
-  // frame is a large share.
+  // NaN must not pass for benign. Levels were learned from whole windows and do not fit a window of a few
+  // frames, in which each frame is a large share.
   const bool whole = !result.window.partial || first_;
   first_ = false;
   result.alarm = whole && !(result.score <= threshold_);

@@ -16,14 +16,14 @@ namespace plimsoll {
 /// The result of a detector for a window.
 struct WindowResult {
   StreamedWindow window;
-  float score =
-      0;  ///< The fused score, whose alarm level is 1; log-odds for a detector without a fused score.
+  /// The fused score, whose alarm level is 1; log-odds for a detector without a fused score.
+  float score = 0;
   /// The score of each part of a fused score alone (can/detector/fusion.h); absent without a fused score.
   std::optional<std::array<float, kFusedParts>> by_part = {};
   bool alarm = false;  ///< Never true for a partial window at the end of a recording, unless it is the first
                        ///< window of the stream.
   bool labelled = false;  ///< Whether the frames have labels.
-  bool attack = false;    ///< Whether one of them is labelled an attack.
+  bool attack = false;    ///< Whether a frame of the window is labelled as an attack.
 };
 
 /// Options of a detector that replace those it was trained with.
@@ -32,8 +32,8 @@ struct DetectOptions {
   std::optional<WindowLength> stride = {};
   std::optional<float> threshold = {};
   std::vector<uint32_t> adopted = {};  ///< CAN IDs to treat as known in addition to the detector's own.
-  std::optional<double> false_alarms =
-      {};  ///< The false-alarm rate whose threshold is used; default: the lowest.
+  /// The false-alarm rate whose threshold is used; default: the lowest rate.
+  std::optional<double> false_alarms = {};
 };
 
 /// Parses a CAN ID in hex; eight digits make it a 29-bit ID. Errors: UsageError.
@@ -43,8 +43,8 @@ uint32_t adopted_id(const std::string& text);
 /// on the same recording, up to rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
-  /// Errors: InputError (the file), UsageError (options), BudgetExceeded; for adopted IDs those of
-  /// require_calibratable().
+  /// Throws InputError for a damaged file, UsageError for options that do not fit the detector, and
+  /// BudgetExceeded; with adopted IDs also what require_calibratable() throws.
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.

@@ -23,10 +23,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kChunkBytes = 64 << 10;  // Maximum length of a line.
-constexpr size_t kReadBytes = 4 << 10;    // Bytes read at once: some 100 frames of a file.
+constexpr size_t kReadBytes = 4 << 10;    // Bytes read at once, about 100 frames of a file.
 constexpr size_t kFirstBytes = 4096;      // Bytes within which a line must reveal the format.
 
-// Bytes as they arrive.
+// A stream of bytes that are read as they arrive.
 class LiveBytes {
  public:
   LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
@@ -48,7 +48,7 @@ class LiveBytes {
     if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
   }
 
-  // Reads the available bytes, and waits for at least one; 0 at the end.
+  // Waits for at least one byte and reads the available bytes. Returns their number; 0 at the end.
   size_t read(char* data, size_t bytes) {
     if (stop_ != nullptr && *stop_) return 0;
     if (compressed_) return compressed_->read(data, bytes);
@@ -63,7 +63,7 @@ class LiveBytes {
   bool is_cut_off() const { return compressed_ && compressed_->is_cut_off(); }
 
  private:
-  // Opens without waiting for the writer of a pipe; wait_for_input waits.
+  // Opens the source without waiting for the writer of a pipe; wait_for_input() waits for it.
   void open(const std::string& source) {
     name_ = source;
     descriptor_ = ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -141,7 +141,8 @@ class TextFeed : public FrameFeed {
 
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
 
-  // A stream that is joined midway begins within a line, which does not reveal the format.
+  // Detects the format. A stream that is joined midway starts within a line, which does not reveal the
+  // format.
   bool knows_format() {
     while (!chunk_.format && chunk_.text_bytes > 0) {
       try {

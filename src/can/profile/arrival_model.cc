@@ -92,7 +92,7 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
   }
   if (id.one.min_ns > 0 || id.two.min_ns > 0) return id;
   // Eight gaps of an ID that is seldom sent are expected to last for their share of the traffic, or for all
-  // traffic if there are fewer.
+  // traffic if the ID has fewer gaps.
   if (eight.count >= ArrivalModel::kMinSpans)
     id.eight = eight.bound(ArrivalModel::kBurstMargin);
   else

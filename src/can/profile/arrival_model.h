@@ -14,9 +14,9 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// The arrival curve of one ID in benign traffic: the minimum time that one gap, two gaps and eight gaps in a
-/// row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). If frames arrive sooner by more
-/// than a margin, there are too many.
+/// The arrival curve of one ID in benign traffic: the minimum duration of one gap, of two gaps and of eight
+/// gaps in a row (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). If frames arrive sooner by
+/// more than a margin, there are too many of them.
 struct Arrival {
   /// A bound of the curve. Nothing in the traffic it was learned from exceeds it.
   struct Bound {
@@ -29,15 +29,17 @@ struct Arrival {
 
   Bound one;
   Bound two;
-  Bound eight;         ///< Set only if the ID has neither of the other bounds.
-  bool still = false;  ///< The payload rarely changes, and a frame may come early because it did.
+  Bound eight;  ///< Set only if the ID has neither of the other bounds.
+  /// The payload rarely changes, and a frame may come early because its payload changed.
+  bool still = false;
 };
 
 /// Counts of one ID from which its curve is computed. The counts of several drives can be added.
 struct ArrivalCounts {
   static constexpr int kParts = 8;
 
-  /// The spans of one kind: their number, and the minimum of each part of the traffic in ascending order.
+  /// The spans of one kind: their number, and the minimum span in each part of the traffic, in ascending
+  /// order.
   struct Spans {
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     int64_t count = 0;
@@ -77,7 +79,7 @@ struct ArrivalSums {
 /// threads may read.
 class ArrivalModel {
  public:
-  /// An ID with fewer spans has no bound for them.
+  /// Minimum number of spans of one kind. An ID with fewer spans has no bound for this kind.
   static constexpr int64_t kMinSpans = 24;
   /// Number of parts of the traffic, each with its minimum span. The margin is at least the distance from the
   /// second smallest of these minima to the smallest: the next minimum may be lower by as much.
@@ -85,7 +87,8 @@ class ArrivalModel {
   /// Default margin in doublings. An added frame halves the span of two gaps, and at least one of the two
   /// gaps next to it is at most half as long as usual.
   static constexpr double kMargin = 0.6;
-  /// Minimum margin. An ID has it if its period is within kMinMargin / kRegular doublings of its minimum gap.
+  /// Minimum margin. It is that of an ID whose period is within kMinMargin / kRegular doublings of its
+  /// minimum gap.
   static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
   /// Margin for an irregular ID, whose eight gaps vary in length: only a burst that is sixteen times as fast

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Charges all memory for this many IDs at once, so that a refusal names the total.
+// Charges all memory for this many IDs at once, so that the error of a refusal states the total.
 void require_memory(size_t ids) {
   constexpr size_t kEach = sizeof(BehaviourProfile::Id) + sizeof(BenignId) + sizeof(BenignId::Spans);
   const size_t transitions = ids <= BehaviourProfile::kMaxIds ? ids * ids / 8 : 0;
@@ -63,7 +63,7 @@ struct BehaviourProfile::Learner {
   }
 
   void finish() {
-    // The last entry collects all unknown IDs, which have no profile.
+    // The last entry is for all unknown IDs, which have no profile.
     for (size_t n = 0; n + 1 < ids.size(); ++n) profile.ids_[n] = ids[n].finished(spans[n], recordings);
     profile.find_expected();
   }

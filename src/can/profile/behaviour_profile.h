@@ -48,7 +48,7 @@ class BehaviourProfile {
   static constexpr double kMinGapDeviation = 0.005;  ///< In units of scaled_log(): about 8 % of a gap.
   static constexpr double kMinByteDeviation = 0.01;
 
-  /// With fewer frames, nothing is considered impossible for an ID.
+  /// An ID with fewer frames has no payloads that are considered impossible.
   static constexpr int64_t kMinSamplesToExpect = 24;
   /// IDs with a longer mean period are sent on events, so they are not expected at any time.
   static constexpr double kLongestPeriod = 3e8;  ///< Nanoseconds.
@@ -58,7 +58,7 @@ class BehaviourProfile {
   static constexpr double kMinRegularity = 0.4;
   /// Silence is expected to end if the longest gap is at most this many mean gaps.
   static constexpr double kMaxIrregularity = 2;
-  /// A payload that never stood still for this many frames is expected to change.
+  /// A payload that never stayed the same for this many frames is expected to change.
   static constexpr int32_t kStandsStill = 24;
   /// Minimum share of equal steps for a byte to be a counter.
   static constexpr double kCounterShare = 0.99;
@@ -72,11 +72,12 @@ class BehaviourProfile {
     std::array<double, kPayloadBytes> byte_mean{};  ///< Mean of byte / 255.
     std::array<double, kPayloadBytes> byte_units{};
 
-    // Set for IDs that send regularly, otherwise 0.
+    // Set for IDs that are sent regularly, otherwise 0.
     int64_t min_two_gaps = 0;  ///< Minimum nanoseconds from a frame to the second one after it.
     int64_t longest_gap = 0;   ///< Maximum nanoseconds from a frame to the next.
 
-    // Set for IDs with at least kMinSamplesToExpect payloads. For others nothing is impossible.
+    // Set for IDs with at least kMinSamplesToExpect payloads. For other IDs no payload is considered
+    // impossible.
     uint64_t fixed_bits = 0;                            ///< Bits of the first eight bytes that never changed.
     uint64_t fixed_value = 0;                           ///< Values of fixed_bits.
     std::array<uint8_t, kPayloadBytes> max_change{};    ///< Maximum change of a byte from frame to frame.
@@ -89,8 +90,8 @@ class BehaviourProfile {
 
   explicit BehaviourProfile(Vocabulary vocabulary);
 
-  /// Learns from the frames labelled 0 of the recordings that `from` selects. Recordings with the content of
-  /// an earlier one are left out, and frames that are not labelled 0 are ignored. IDs are those of
+  /// Learns from the frames labelled 0 of the recordings that `from` selects. Recordings whose content equals
+  /// that of an earlier one are left out, and frames that are not labelled 0 are ignored. IDs are those of
   /// `vocabulary`. Errors: InputError if there is no such frame.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
@@ -128,7 +129,8 @@ class BehaviourProfile {
   const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
-  /// How long the bus is silent. Files of earlier versions lack it; it is then not learned.
+  /// How long the bus is silent. A detector file of an earlier version lacks this; BusSilence::longest_ns is
+  /// then 0.
   const BusSilence& silence() const { return silence_; }
   /// Indices of the IDs whose silence is expected to end.
   std::span<const int32_t> expected() const { return expected_; }

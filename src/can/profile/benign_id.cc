@@ -137,7 +137,7 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
   // GapBins does not distinguish the shortest spans from a span of 0.
   if (min > GapBins::kShortest && static_cast<double>(min) > BehaviourProfile::kMinRegularity * 2 * period)
     id.min_two_gaps = min;
-  // If there are several vehicles, one need not send what the others send.
+  // If there are several vehicles, a vehicle need not send the IDs of the others.
   if (recordings_ < recordings) return;
   const int64_t longest = GapBins::min_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMaxIrregularity * period) id.longest_gap = longest;

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Counts of one ID while a benign profile is learned, frame by frame in the order of time. Not thread-safe.
+/// The counts of one ID while a benign profile is learned, frame by frame in order of time. Not thread-safe.
 class BenignId {
  public:
   /// Histograms of an ID's single gaps and of its two gaps in a row, by GapBins.
@@ -35,14 +35,14 @@ class BenignId {
   /// Adds the counts of the same ID in another drive. Neither drive continues the other. Errors: InputError
   /// if a sum does not fit.
   void add(const BenignId& other);
-  /// Bits of the first eight bytes that changed, and the values of the other bits, in the order of
-  /// payload_bits().
+  /// Bits of the first eight bytes that changed, in the order of payload_bits(). held_bits() returns the
+  /// values of the other bits.
   uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }
   uint64_t held_bits() const { return __builtin_bswap64(always_); }
   int64_t payloads() const { return payloads_; }
   /// Whether the numbers of these spans match the counted gaps.
   bool has_spans(const Spans& spans) const;
-  /// Calls take(number) for each count, in a fixed order; for_each_sum() does so for the sums of gaps.
+  /// Calls take(number) for each count in a fixed order. for_each_sum() does the same for the sums of gaps.
   template <typename Self, typename Take>
   static void for_each_count(Self& self, const Take& take) {
     for (auto* value : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})

@@ -13,11 +13,11 @@ namespace plimsoll {
 struct FrameWindow;
 
 /// How long a bus carries no frame in benign traffic, and how it goes to sleep. A pause longer than
-/// kLongestAwake is a sleep: controllers stop one after the other before it, so few IDs are heard until it
-/// starts. If someone cuts off the bus, all IDs are heard until the pause starts.
+/// kLongestAwake is a sleep: controllers stop one after the other before it, so only few IDs are heard
+/// shortly before the pause. If someone cuts off the bus, all IDs are heard until the pause starts.
 struct BusSilence {
   static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< Nanoseconds.
-  /// IDs heard in this time before a pause count as heard until it starts.
+  /// IDs heard in this time before a pause count as heard until the pause starts.
   static constexpr int64_t kBefore = 1'000'000'000;  ///< Nanoseconds.
   /// Shorter pauses are jitter of the recording device.
   static constexpr int64_t kMin = 1'000'000;  ///< Nanoseconds.

@@ -13,9 +13,9 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// The checksums in a vehicle's payloads, at most one per ID, found in benign traffic where every frame has
-/// them (docs/detection.md#checksums). Only the first eight bytes of longer payloads are used. Immutable once
-/// learned, so any number of threads may read.
+/// The checksums in a vehicle's payloads, at most one per ID, found in benign traffic. A checksum holds in
+/// every benign frame of its ID (docs/detection.md#checksums). Only the first eight bytes of longer payloads
+/// are used. Immutable once learned, so any number of threads may read.
 class ChecksumModel {
  public:
   ChecksumModel() = default;

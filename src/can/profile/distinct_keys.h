@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The set of distinct messages among many. Charged to the ledger, because an attacker may send as many
-/// distinct messages as there are IDs. Not thread-safe.
+/// The set of distinct messages among many. Its memory is charged to the ledger, because an attacker may send
+/// as many distinct messages as there are IDs. Not thread-safe.
 class DistinctKeys {
  public:
   /// Adds a message. Errors: BudgetExceeded.

@@ -14,8 +14,8 @@ namespace plimsoll {
 class FrameKeys {
  public:
   FrameKeys() = default;
-  /// `known` holds the names of channels by number. A channel of the recording that is not among them gets a
-  /// number of its own, starting at kMaxChannels.
+  /// `known` holds the names of channels by number. Channels of the recording that are not among them get
+  /// further numbers, starting at kMaxChannels.
   FrameKeys(const FrameSpans& frames, const Recording& recording, const std::vector<std::string>& known);
 
   /// The message of the frame at this index of the spans.
@@ -31,8 +31,8 @@ class FrameKeys {
   std::array<MessageKey, kMaxChannels> numbers_{};
 };
 
-/// The name of a key's channel: one of `known`, or of the recording's. Empty if each recording has one
-/// channel.
+/// The name of a key's channel, from `known` or from the channels `of_recording`. Empty if each recording has
+/// one channel.
 std::string channel_of(MessageKey key, const std::vector<std::string>& known,
                        const std::vector<std::string>& of_recording);
 

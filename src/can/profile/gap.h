@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Nanoseconds from one time to another; 0 if time runs back.
+/// Nanoseconds from one time to another; 0 if time runs backwards.
 inline uint64_t gap_ns(int64_t from, int64_t to) {
   return to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
 }

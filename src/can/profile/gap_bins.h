@@ -34,7 +34,8 @@ struct GapBins {
     return static_cast<int64_t>((uint64_t{1} << kBits | (bin & ((1U << kBits) - 1))) << (top - kBits));
   }
 
-  /// The bin of the span that `below` others precede. `counts` [kBins] must hold more than `below` spans.
+  /// The bin of the span at index `below` in ascending order. `counts` [kBins] must hold more than `below`
+  /// spans.
   static size_t bin_at(std::span<const uint32_t> counts, int64_t below) {
     size_t bin = 0;
     while (below >= counts[bin]) below -= counts[bin++];

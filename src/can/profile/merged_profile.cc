@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// A drive that has payloads of an ID.
+// One drive's part of an ID that has payloads in it.
 struct Part {
   const LearnedDrive& drive;
   int32_t id;
@@ -58,7 +58,7 @@ const Item* find(std::span<const Item> all, const Item& place) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Merges a signal that each drive either has or holds at one value; none otherwise.
+// Merges a signal that each drive either has or holds at one value. Returns none for any other signal.
 std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
   Signal all{.first_bit = place.first_bit, .bits = place.bits};
   const auto in = [&](const Part& part) { return find(part.drive.profile.signals().for_id(part.id), place); };
@@ -105,8 +105,8 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
   return all;
 }
 
-// Merges a pair that each drive either has or holds at one value: its range covers the differences of all
-// drives. None otherwise.
+// Merges a pair that each drive either has or holds at one value: the merged range covers the differences of
+// all drives. Returns none for any other pair.
 std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   SignalPair all{.first = place.first, .second = place.second, .bits = place.bits};
   int64_t min = 0;
@@ -135,8 +135,8 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   return all;
 }
 
-// The checksum that each drive found, or that holds for the only payload of a drive that found none. None
-// otherwise.
+// Returns the checksum that every drive either found or, if it has only one payload of the ID, satisfies.
+// Returns none if there is no such checksum.
 std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
   std::optional<PayloadChecksum> all;
   const auto in = [](const Part& part) { return part.drive.profile.checksums().for_id(part.id); };
@@ -183,7 +183,7 @@ void add_bins(auto& bins, const auto& more) {
   for (size_t bin = 0; bin < bins.size(); ++bin) add_count(bins[bin], more[bin]);
 }
 
-// Adds up the sums of all drives, by the IDs of `vocabulary`. Lines of signals are merged with the signals.
+// Adds up the sums of all drives for each ID of `vocabulary`. Lines of signals are merged with the signals.
 ProfileSums merged_sums(std::span<const LearnedDrive> drives, const Vocabulary& vocabulary) {
   const auto count = static_cast<size_t>(vocabulary.size());
   ProfileSums sums;

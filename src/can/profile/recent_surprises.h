@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// The distances of a signal's last values from their predictions (Signal::surprise), for means over them.
-/// Not thread-safe.
+/// Keeps the distances of a signal's last values from their predictions (Signal::surprise), and computes
+/// means of them. Not thread-safe.
 class RecentSurprises {
  public:
   static constexpr int kMax = 16;

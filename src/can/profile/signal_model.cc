@@ -16,10 +16,10 @@ namespace plimsoll {
 namespace {
 
 constexpr int kPayloadBits = 64;
-// A bit begins another signal if it flips less often than this share of the flips of the bit above it.
+// A bit starts another signal if it flips less often than this share of the flips of the bit above it.
 constexpr double kFall = 0.6;
 // Only signals that change in at least kLivelyParts of the kParts parts of benign traffic are kept: a signal
-// that changes on rare events changes differently on the next one.
+// that changes only at rare events changes differently at each event.
 constexpr int kParts = 8;
 constexpr int kLivelyParts = 6;
 
@@ -104,7 +104,7 @@ double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const
   const double expected = slope * step(value(before_last), middle) + offset;
   const double error = step(middle, value(now)) - expected;
   // Equals std::remainder(error, ring) to the bit, because the ring is a power of two. The library function
-  // would use a twentieth of a window's time.
+  // would take a twentieth of the time for a window.
   const auto ring = static_cast<double>(uint64_t{1} << bits);
   return std::abs(error - ring * std::rint(error / ring));
 }

@@ -17,9 +17,9 @@ struct FrameWindow;
 /// The first eight bytes of a payload as a number. Bit 0 is the highest bit of the first byte.
 uint64_t payload_bits(const uint8_t* data);
 
-/// Bits of an ID's payload that hold one value, and its benign behaviour: a step is predicted from the step
-/// before. Values are a ring of size 2^bits, so a counter or a sum that overflows, or a number that passes
-/// zero, makes no large step.
+/// Bits of an ID's payload that hold one value, and how this value behaves in benign traffic: each step is
+/// predicted from the step before. Values are a ring of size 2^bits, so a counter or a sum that overflows, or
+/// a number that passes zero, makes no large step.
 struct Signal {
   int32_t id = 0;         ///< Index of its CAN ID.
   uint8_t first_bit = 0;  ///< First bit in the payload.
@@ -27,8 +27,8 @@ struct Signal {
   double slope = 0;  ///< Slope of a step as a linear function of the step before.
   double offset = 0;
   double max = 0;  ///< Maximum difference of a benign step from its prediction.
-  // Values that can/score/lone_signals.h compares with. They are 0, and max_mean is -1, in files of earlier
-  // versions.
+  // Benign extremes with which can/score/lone_signals.h compares. In files of earlier versions they are 0,
+  // and max_mean is -1.
   int32_t longest_hold = 0;  ///< Maximum frames in a row with one value.
   uint32_t min = 0;          ///< Minimum value in benign traffic.
   uint32_t greatest = 0;

@@ -14,9 +14,9 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// Two signals of one payload that measure the same thing, such as the speeds of two wheels. They have
-/// equally many bits and are never far apart. Values are a ring, as in Signal, and a signal extends up to the
-/// first bit of its byte: bits there that never changed are 0 or part of the number.
+/// Two signals of one payload that measure the same thing, such as the speeds of two wheels. They have the
+/// same number of bits and are never far apart. Values are a ring, as in Signal. A signal is extended to the
+/// first bit of its byte, because the bits there that never changed are 0 or part of the number.
 struct SignalPair {
   int32_t id = 0;     ///< Index of its CAN ID.
   uint8_t first = 0;  ///< First bit of the first signal in the payload.
@@ -35,7 +35,7 @@ struct SignalPair {
 /// threads may read.
 class SignalPairs {
  public:
-  /// Minimum benign range of a signal in a pair. Counters and states have a smaller one.
+  /// Minimum benign range of a signal in a pair. Counters and states have a smaller range.
   static constexpr int32_t kMinRange = 64;
   /// Maximum spread of the differences, as a share of the smaller range.
   static constexpr double kMaxSpread = 0.25;

@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// Evidence of unknown CAN IDs (docs/distillation.md, ID dropout): this is added to a graph's log-odds of an
-/// attack if it holds an unknown ID although its vehicle is known.
+/// Evidence of unknown CAN IDs (docs/distillation.md, ID dropout): this value is added to a graph's log-odds
+/// of an attack if the graph holds an unknown ID although its vehicle is known.
 inline constexpr float kUnknownIdEvidence = 100.0F;  // Larger than any classifier's log-odds.
 
 /// Whether a graph holds an unknown ID although more than a fifth of its IDs are known. ID dropout makes
-/// graphs in which fewer are known.
+/// graphs in which fewer IDs are known.
 constexpr bool is_stranger_among_known(int64_t ids, int64_t unknown) {
   return unknown > 0 && 5 * (ids - unknown) > ids;
 }

@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 /// Messages by index: CAN IDs, or pairs of a CAN ID and a channel. A message outside the vocabulary has the
-/// index size(). Immutable, so any number of threads may look up.
+/// index size(). Immutable, so any number of threads may use it.
 class Vocabulary {
  public:
   explicit Vocabulary(MessageIds ids);
@@ -49,7 +49,7 @@ struct LearnFrom {
 };
 
 /// The distinct messages of all frames of the selected recordings; if `benign_only`, of the frames labelled
-/// 0. Errors: UsageError (no such split), InputError (too many channels).
+/// 0. Throws UsageError if a split does not exist, and InputError for too many channels.
 MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from = {});
 
 }  // namespace plimsoll

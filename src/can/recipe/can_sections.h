@@ -20,11 +20,11 @@ struct CanSections {
   DistillationSection distillation;
 };
 
-/// Adds these sections, the detector tasks and KD-GAT's names to the schema of recipes. A program calls it
-/// once at its start, before it reads a recipe.
+/// Adds these sections, the detector tasks and KD-GAT's names to the schema of recipes. A program calls this
+/// function once at its start, before it reads a recipe.
 void register_can_recipe();
 
-/// Returns the sections of a recipe. Errors: Failure without register_can_recipe().
+/// Returns the sections of a recipe. Throws Failure if register_can_recipe() was not called.
 CanSections& can_sections(Recipe& recipe);
 const CanSections& can_sections(const Recipe& recipe);
 

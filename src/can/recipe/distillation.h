@@ -16,8 +16,8 @@ struct TeacherSection {
   TeacherSection();
 };
 
-/// Where a student's stage gets its teacher's outputs: from a column computed before, from the teacher in
-/// each block, or from the teacher for one batch at a time.
+/// The source of the teacher's outputs in a student's stage: a column computed before (cached), the teacher,
+/// evaluated in each block (live), or the teacher, evaluated for one batch at a time (offload).
 enum class TeacherOutputMode : uint8_t { cached, live, offload };
 template <>
 inline constexpr auto kWords<TeacherOutputMode> = std::to_array<std::string_view>({"cached", "live",

@@ -14,7 +14,7 @@ constexpr std::string_view kFusion =
     "nothing: evaluate and detect fuse the scores of all parts, by levels of benign traffic alone";
 constexpr std::string_view kCurriculum = "curriculum.schedule: kdgat, hard_4to1 or none";
 
-// One line per name, in the order of docs/from-kdgat.md.
+// One entry per name, in the order of docs/from-kdgat.md.
 constexpr auto kKdGatNames = std::to_array<ForeignName>({
     // Memory.
     {"use_teacher_cache", "", "distillation.teacher_outputs: cached, live or offload"},

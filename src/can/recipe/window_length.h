@@ -27,7 +27,7 @@ struct WindowLength {
 };
 
 /// Returns how many later windows overlap a window if a window starts every `stride`; the window after these
-/// is disjoint from it. Both lengths are in the same unit, and above 0.
+/// does not overlap it. Both lengths are in the same unit, and above 0.
 constexpr int64_t overlapping_windows(int64_t window, int64_t stride) {
   return (window - 1) / stride;
 }

@@ -43,8 +43,8 @@ void visit_keys(Section& calibration, Visit&& visit) {
 void read_value(const std::string& key, WindowLength& value, const Range& frames, const Written& written);
 std::string value_text(const WindowLength& value);
 
-/// Sets the default stride of windows by time, which is the window. Errors: UsageError for lengths that
-/// cannot be combined.
+/// Sets the default stride of windows by time, which is the length of a window. Errors: UsageError for
+/// lengths that cannot be combined.
 void settle_windows(WindowSection& windows, const WrittenValues& written);
 
 }  // namespace plimsoll

@@ -73,8 +73,8 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
   if (seen.count > 0) event.excess = arrival.one.excess(seen.span_from(1, time_ns));
   if (seen.count > 1) {
     const int64_t two = seen.span_from(2, time_ns);
-    // A frame that was late is followed by one on time: only that gap is short, whereas an added frame
-    // shortens both gaps.
+    // If the previous frame was late and this one is on time, only one gap is short; an added frame shortens
+    // both gaps.
     if (arrival.two.min_ns > 0 && two >= arrival.two.min_ns) event.excess = 0;
     event.excess = std::max(event.excess, arrival.two.excess(two));
   }
@@ -90,7 +90,7 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
       ++seen.left_out;
     return event;
   }
-  // After several frames that came too soon, a frame that is on time again need not be the sender's.
+  // After several frames that came too soon, a frame that is on time need not be the sender's own.
   if (seen.left_out >= kCrowd) event.excess = std::max(event.excess, seen.last_excess);
   ++seen.count;
   seen.replace_last(time_ns, payload, frame);

@@ -11,8 +11,8 @@ namespace plimsoll {
 /// one event. The event is assigned to the frame that fits the ID's rhythm less: this one or the one before
 /// it. An added frame may be revealed only by the real frame after it, which may be in the next window; a
 /// window is therefore evaluated when kLookAhead more frames have arrived, or the recording has ended. All
-/// earlier frames decide which of two senders is the ID's own: frames of a recording are read once, from its
-/// first to its last. Not thread-safe.
+/// earlier frames of a recording decide which of two senders is the ID's own, so the frames are read once,
+/// from first to last. Not thread-safe.
 class ExtraFrames {
  public:
   static constexpr int64_t kLookAhead = 100;
@@ -37,7 +37,7 @@ class ExtraFrames {
   void reset() { recording_ = nullptr; }
 
  private:
-  // What is known about one ID since the recording began.
+  // The state of one ID since the start of the recording.
   struct Seen {
     static constexpr int kGaps = 8;
     int64_t count = 0;
@@ -54,7 +54,7 @@ class ExtraFrames {
     // Whether a frame with this time fits the rhythm of the earlier frames better than the last own frame
     // does.
     bool fits_better(int64_t time_ns) const;
-    // Puts a frame in place of the last own one; returns the replaced frame.
+    // Replaces the ID's last own frame with this one; returns the replaced frame.
     int64_t replace_last(int64_t time_ns, uint64_t new_payload, int64_t frame);
   };
   // The excess that a frame reveals, and the frame of its ID that came too soon.

@@ -7,16 +7,16 @@
 
 namespace plimsoll {
 
-/// Evaluates by how many doublings each ID's signals, as of its last frame, go beyond anything that they did
-/// before. If many IDs do so at once, the car is the cause; therefore the maximum over all other IDs in the
-/// window, or in the kLookBack frames before it, is subtracted from an ID's value.
+/// Evaluates by how many doublings the signals of each ID, as of its last frame, exceed anything before. If
+/// many IDs do so at once, the car is the cause; therefore the maximum over all other IDs in the window, or
+/// in the kLookBack frames before it, is subtracted from an ID's value.
 class LoneIds {
  public:
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
   /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }
-  /// Records a frame of an ID. `any` is the value that is subtracted from those of other IDs; `evaluated` is
-  /// the value that is evaluated, at most `any`.
+  /// Records a frame of an ID. `any` is the value that is subtracted from those of other IDs; `evaluated`, at
+  /// most `any`, is the value from which those of other IDs are subtracted.
   void put(int32_t id, int64_t frame, float any, float evaluated) {
     all_[static_cast<size_t>(id)] = {frame, any, evaluated};
   }

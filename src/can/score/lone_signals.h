@@ -19,13 +19,13 @@ class LoneSignals {
   /// Held values within this share of the range from the minimum or maximum benign value are not evaluated:
   /// for example, a pedal is not pressed or the car does not move.
   static constexpr double kMargin = 0.1;
-  /// The last kLast surprises must be large, too, so that the finding ends with the attack.
+  /// The mean of the last kLast surprises must be large, too, so that the finding ends with the attack.
   static constexpr int kLast = 2;
 
   /// Values of the worst ID of a window minus those of the worst other ID, in doublings.
   struct Worst {
-    float held = 0;      ///< By how much longer than ever before a value has been held, at the window's end.
-    float restless = 0;  ///< By how much the mean surprise is greater than ever before.
+    float held = 0;      ///< How much longer than ever before a value has been held, at the window's end.
+    float restless = 0;  ///< How much greater the mean surprise is than ever before.
   };
   /// The order of windows and the parameters are as for ExtraFrames::worst().
   Worst worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,

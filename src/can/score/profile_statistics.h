@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Obvious ways in which a window can differ from a benign profile; the greater the number, the more the
+/// Obvious ways in which a window can differ from a benign profile. The greater a statistic, the more the
 /// window differs.
 enum class Statistic : uint8_t {
   unknown,      ///< Share of frames whose ID is not in the profile.
@@ -42,8 +42,8 @@ struct FrameStatistics {
   float apart = 0;
   float held = 0;
   float restless = 0;
-  std::optional<float> silence =
-      {};  ///< Replaces the graph's value if an ID was turned off (can/score/state_changes.h).
+  /// Replaces the graph's value if an ID was turned off (can/score/state_changes.h).
+  std::optional<float> silence = {};
 };
 
 /// The statistics of a window, from its behaviour graph with all columns and from its frames. All are 0 for a

@@ -30,7 +30,7 @@ class StateChanges {
   void reset() { cursor_.reset(); }
 
  private:
-  // What is known about an ID.
+  // The state of an ID.
   struct Seen {
     uint64_t fixed = 0;    // Bits that never changed; the first byte is the lowest.
     uint64_t payload = 0;  // Payload of its last frame.

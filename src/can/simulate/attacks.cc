@@ -151,7 +151,7 @@ void AttackedFrames::choose_next() {
     }
     case AttackKind::replay: {
       const uint64_t known = std::min<uint64_t>(heard_frames_, kReplayed);
-      if (known == 0) return;  // Nothing was heard.
+      if (known == 0) return;  // No frame was heard.
       const auto heard = [&](uint64_t i) -> const CanFrame& {
         return heard_[(heard_frames_ - known + i % known) % kReplayed];
       };

@@ -15,7 +15,7 @@ enum class AttackKind : uint8_t {
   dos,          ///< Frames of zeros with ID 000, or with the lowest ID of the bus, every 0.4 to 0.6 ms.
   fuzzing,      ///< Frames with random 11-bit IDs and payloads, every 0.5 to 1.5 ms.
   spoofing,     ///< After each frame of the target, one more with its ID and a changed payload.
-  replay,       ///< Frames last heard before the burst, sent again at their pace, over and over.
+  replay,       ///< The last frames before the burst, repeated at their original pace.
   suppression,  ///< The target's frames are left out. Label 1 is set only by AttackPlan::label_silence.
   masquerade,   ///< Suppression; the attacker replaces each frame by one with a changed payload.
   injection,    ///< One changed payload of the target, at 1 to 10 times the target's own rate.
@@ -23,20 +23,20 @@ enum class AttackKind : uint8_t {
 };
 inline constexpr int kAttackKinds = 8;
 
-/// "DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade", "injection", "flooding": as in names
-/// of recordings.
+/// The name of an attack, as in names of recordings: "DoS", "fuzzing", "spoofing", "replay", "suppression",
+/// "masquerade", "injection" or "flooding".
 const char* attack_name(AttackKind kind);
 std::vector<std::string> attack_names(const std::vector<AttackKind>& kinds);
 
-/// Parses names of attacks separated by commas; "none" gives an empty list. Errors: UsageError (unknown, or
-/// named twice).
+/// Parses names of attacks separated by commas; "none" gives an empty list. Throws UsageError for a name that
+/// is unknown or occurs twice.
 std::vector<AttackKind> parse_attacks(std::string_view names);
 
 /// Parameters of one attacked recording.
 struct AttackPlan {
   AttackKind kind = AttackKind::dos;
   uint64_t seed = 0;
-  uint32_t recording = 0;  ///< Number of the recording. Each number draws its own random numbers.
+  uint32_t recording = 0;  ///< Number of the recording, which selects its random numbers.
   uint32_t target = 0;     ///< Target ID of all attacks other than DoS, fuzzing and replay.
   uint32_t lowest = 0;     ///< Lowest ID of the bus.
   uint8_t channel = 0;     ///< Channel of the bus, if the recording has merged channels.
@@ -62,20 +62,20 @@ struct Burst {
 Burst burst_of(const AttackPlan& plan, int64_t cycle);
 
 /// Adds an attack to the frames of a source, which are of one bus. Frames that the attack does not touch keep
-/// order, times and labels. If the gap between two frames is too short for an injected one, it waits for the
-/// next gap, and is dropped when its burst is over. A changed payload differs in its first two bytes, in the
-/// same bits throughout a burst. Injection and flooding change the target's last payload before the burst, so
-/// they skip bursts before which they have not heard the target; injection needs two frames, because it
-/// measures the rate over all frames heard so far. Times of the source may run back; cycles follow the latest
-/// time seen. Not thread-safe.
+/// order, times and labels. If the gap between two frames is too short for an injected frame, this frame
+/// waits for the next gap; it is dropped when its burst is over. A changed payload differs in its first two
+/// bytes, in the same bits throughout a burst. Injection and flooding change the target's last payload before
+/// the burst, so they skip bursts before which they have not heard the target; injection needs two frames,
+/// because it measures the rate over all frames heard so far. Times of the source may run backwards; cycles
+/// follow the latest time seen. Not thread-safe.
 class AttackedFrames : public FrameSource {
  public:
   /// `frames` must outlive it.
   AttackedFrames(FrameSource& frames, const AttackPlan& plan);
 
   bool next(CanFrame& frame) override;
-  /// CanFrame::row of the next frame of the source that was not given yet. The maximum number if there is
-  /// none.
+  /// CanFrame::row of the source's next frame, which next() has not returned yet. The maximum of int64_t if
+  /// there is none.
   int64_t next_row() const { return more_ ? ahead_.row : std::numeric_limits<int64_t>::max(); }
 
  private:
@@ -112,7 +112,7 @@ class AttackedFrames : public FrameSource {
   Burst burst_;
   SimulationDraws draws_;
   uint64_t mask_ = 0;     // Bits in which forged payloads differ.
-  bool started_ = false;  // The burst of this cycle has begun.
+  bool started_ = false;  // The burst of this cycle has started.
   bool has_pending_ = false;
   uint32_t interval_us_ = 0;             // Interval of injected frames.
   int64_t slot_ns_ = 0;                  // Time at which the next injected frame is due, without jitter.
@@ -122,8 +122,8 @@ class AttackedFrames : public FrameSource {
   uint64_t replayed_ = 0;
 };
 
-/// Merges an attacked channel of a recording with the other channels: frames of the recording in their order,
-/// added ones by their time. Both sources must outlive it. Not thread-safe.
+/// Merges an attacked channel of a recording with the other channels: frames of the recording keep their
+/// order, and added frames are placed by their time. Both sources must outlive it. Not thread-safe.
 class MergedFrames : public FrameSource {
  public:
   MergedFrames(AttackedFrames& attacked, FrameSource& others) : attacked_(attacked), others_(others) {}

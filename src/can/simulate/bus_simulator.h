@@ -12,7 +12,7 @@ namespace plimsoll {
 enum class SimulatedSignal : uint8_t { pedal, speed, rpm, brake, steering, yaw, coolant, fuel };
 inline constexpr int kSignals = 8;
 
-/// The function of the last byte of a message that protects the others.
+/// The function by which a message's checksum byte protects the other bytes.
 enum class Checksum : uint8_t { none, exclusive_or, sum };
 
 /// One message of a vehicle: its timing and its payload. A byte of -1 means that the field is absent.
@@ -20,14 +20,14 @@ struct Message {
   struct Field {
     int8_t byte = -1;  ///< Byte of the higher half. The lower half follows.
     SimulatedSignal signal = SimulatedSignal::pedal;
-    uint8_t shift = 0;  ///< The signal is divided by two to the power of this.
+    uint8_t shift = 0;  ///< The signal is divided by 2^shift.
   };
 
   uint32_t can_id = 0;
   int32_t period_us = 0;
-  int32_t jitter_us = 0;  ///< A frame is due up to this long before or after its time.
+  int32_t jitter_us = 0;  ///< Maximum time by which a frame is due before or after its regular time.
   uint8_t length = 8;
-  uint64_t constant = 0;  ///< Bytes that never change. Others are zero.
+  uint64_t constant = 0;  ///< Bytes that never change. All other bytes are zero.
   std::array<Field, 2> fields;
   int8_t flag_byte = -1;  ///< Each bit of this byte is a switch that changes from time to time.
   int8_t counter_byte = -1;
@@ -52,10 +52,10 @@ struct Vehicle {
   static constexpr size_t kMaxMessages = 64;
   std::vector<Message> messages;
 
-  int64_t frames_per_1000_s() const;  ///< Frame rate without attacks.
+  int64_t frames_per_1000_s() const;  ///< Frames in 1,000 s without attacks.
 };
 
-/// The vehicle with this number. Equal for equal seeds.
+/// Makes the vehicle with this number. The result is the same for the same seed.
 Vehicle make_vehicle(uint64_t seed, uint32_t number);
 
 /// The signals of one drive in steps of 10 ms. Uses integers only. Not thread-safe.
@@ -82,9 +82,9 @@ class Drive {
   std::array<uint16_t, kSignals> values_{};
 };
 
-/// Frames that a vehicle's controllers want to send, in the order of their due times, without end. Frame n of
-/// a message is due at phase + n * period, plus or minus the jitter. Equal for equal seed and recording
-/// number. Not thread-safe.
+/// The endless sequence of frames that a vehicle's controllers want to send, in the order of their due times.
+/// Frame n of a message is due at phase + n * period, plus or minus the jitter. The frames are equal for
+/// equal seeds and recording numbers. Not thread-safe.
 class VehicleFrames : public FrameSource {
  public:
   /// `vehicle` must outlive it. `start_ns` is the start of the recording, a whole number of microseconds.

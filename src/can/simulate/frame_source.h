@@ -18,7 +18,8 @@ struct CanFrame {
   uint8_t length = 0;
   uint8_t label = 0;
   uint8_t channel = 0;  ///< Channel of the recording, if channels are merged.
-  int64_t row = -1;  ///< Row of the recording that the frame comes from, changed or not; -1 if it is made up.
+  /// Row in the recording of the original frame, even if the frame was changed; -1 if the frame was added.
+  int64_t row = -1;
 
   /// Ignores the row.
   bool operator==(const CanFrame& other) const {
@@ -42,8 +43,8 @@ class FrameSource {
   virtual bool next(CanFrame& frame) = 0;
 };
 
-/// Replaces the contents of `batch` with the next frames of a source, at most `max`. There are fewer only at
-/// its end.
+/// Replaces the contents of `batch` with the next frames of a source, at most `max`. The result is shorter
+/// than `max` only at the end of the source.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied byte by byte");
   const auto limit = static_cast<size_t>(max);

@@ -161,7 +161,7 @@ class Injection {
     RecordedFrames recorded(frames, merged && planned.attack ? Take::channel : Take::all, channel);
     Recording made = *planned.source;
     made.name = planned.name;
-    // The writer finds copies again, because another copy may be the first one in this order.
+    // The writer finds copies again, because in this order another copy may be the first.
     made.copy_of.reset();
     constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
     if (!planned.attack) return transfer.recording(recorded, kAll, made);

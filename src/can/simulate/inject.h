@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Selects the IDs that attacks may target.
+/// Selects the IDs that may be targets of attacks.
 enum class TargetChoice : uint8_t {
   any,       ///< The ID of a random frame.
   periodic,  ///< The ID of a random frame among those of periodic IDs (periodic_ids.h).
@@ -29,9 +29,9 @@ struct InjectOptions {
 /// Adds each attack to each recording that has times, has no attack frames and is not a copy. The result is a
 /// recording ATTACK-NAME of the same split. If channels are merged, the attack is on the channel of the
 /// target. Frames that the attack does not touch keep order, times and labels. Recordings without a periodic
-/// ID are left out if TargetChoice::periodic is set. Errors: UsageError (no attack), Failure (disk; the
-/// output exists), BudgetExceeded, InputError (no such recording, CAN FD payloads, two recordings with one
-/// name). On an error the output is unchanged.
+/// ID are left out if TargetChoice::periodic is set. Throws UsageError if no attack is given; Failure if the
+/// disk cannot be used or the output exists; InputError if there is no such recording, for CAN FD payloads,
+/// and if two recordings would have the same name; and BudgetExceeded. On an error the output is unchanged.
 SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

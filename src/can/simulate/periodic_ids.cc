@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kMinFrames = 50;
 constexpr int64_t kLongestMeanUs = 200'000;
-// The square of this does not overflow and exceeds the allowed sum of squares of fewer than 400 million
-// frames.
+// The square of this number does not overflow, and exceeds the sum of squares that is allowed for fewer than
+// 400 million frames.
 constexpr int64_t kLongestDeviationUs = 2'000'000'000;
 
 struct Paced {
@@ -55,7 +55,8 @@ Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
     const int64_t span_us = (id.last_ns - id.first_ns) / kMicrosecond;
     const bool candidate = id.frames >= kMinFrames && span_us >= gaps && span_us <= kLongestMeanUs * gaps;
     id.mean_us = candidate ? span_us / gaps : 0;
-    // The first frame ends no gap and will deviate by the mean, which adds one square.
+    // The first frame has no gap before it and counts as a deviation by the mean, so one square of the mean
+    // is added.
     id.squares_left = candidate ? (gaps + 4) * id.mean_us * id.mean_us / 4 : -1;
     id.last_ns = id.first_ns;
   }

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// An ID that a recording sends at a steady pace.
+/// An ID whose frames follow each other at a steady pace in a recording.
 struct PeriodicId {
   MessageKey key = 0;  ///< Key as in FrameSpans::key().
   int64_t frames = 0;  ///< Frames with a payload.
@@ -17,7 +17,7 @@ struct PeriodicId {
 
 /// The periodic IDs of a recording in the order in which they appear. A periodic ID has at least 50 frames, a
 /// mean gap of 1 us to 200 ms, and a standard deviation of the gaps of at most half the mean. Frames without
-/// a payload, remote frames and error frames do not count. If times run back, the latest time counts.
+/// a payload, remote frames and error frames do not count. If times run backwards, the latest time counts.
 Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames);
 
 }  // namespace plimsoll

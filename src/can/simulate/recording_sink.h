@@ -11,8 +11,8 @@
 namespace plimsoll {
 
 /// Receives recordings one after the other. The output appears as a whole on publish(); without it the
-/// destructor removes what was written. Not thread-safe. Errors: Failure (disk; the output exists and may not
-/// be replaced), BudgetExceeded.
+/// destructor removes what was written. Not thread-safe. Its functions throw Failure if the disk cannot be
+/// used or the output exists and may not be replaced, and BudgetExceeded.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;

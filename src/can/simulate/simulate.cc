@@ -55,7 +55,8 @@ std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& opti
   }
   for (size_t i = 0; i < known; ++i) add("test_02_unknown_vehicle_known_attack", unknown_vehicle, attacks[i]);
 
-  // Sorted as `plimsoll ingest` sorts captures, so that `simulate` and `ingest` give the same columns.
+  // The order is that in which `plimsoll ingest` sorts captures, so that `simulate` and `ingest` give the
+  // same columns.
   std::sort(recordings.begin(), recordings.end(), [](const auto& a, const auto& b) {
     return std::tie(a.split, a.name) < std::tie(b.split, b.name);
   });

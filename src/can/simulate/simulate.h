@@ -15,7 +15,8 @@ namespace plimsoll {
 /// One recording of a simulated collection.
 struct SimulatedRecording {
   std::string split;
-  std::string name;  ///< "attack-free-1", "DoS-1": the traffic and the vehicle, counted from 1.
+  /// Kind of traffic and number of the vehicle, from 1, such as "attack-free-1" or "DoS-1".
+  std::string name;
   uint32_t vehicle = 0;
   std::optional<AttackKind> attack;
   int64_t frames = 0;
@@ -37,12 +38,12 @@ struct SimulateOptions {
 /// The recordings of a collection in the order of splits and names: attack-free and attacked ones for
 /// training, and tests with a known vehicle, with the last vehicle, which is not in training, and with
 /// attacks that are not in training (the last third of the list). Attack-free recordings have four times the
-/// frames of the others. Errors: UsageError (too few frames).
+/// frames of the others. Throws UsageError if there are too few frames.
 std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& options);
 
 /// Writes a collection. The bytes are equal for equal frames, seed, vehicles and attacks. Memory does not
-/// grow with the collection. Errors: UsageError, Failure (disk; the output exists), BudgetExceeded. On an
-/// error the output is unchanged.
+/// grow with the collection. Throws UsageError; Failure if the disk cannot be used or the output exists; and
+/// BudgetExceeded. On an error the output is unchanged.
 SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

@@ -22,11 +22,11 @@ struct SimulateResult {
   int64_t not_periodic = 0;  ///< Recordings left out only because they lack a periodic ID.
 };
 
-/// Receives the frames done and in total.
+/// Receives the number of frames done and in total.
 using SimulateProgress = std::function<void(int64_t, int64_t)>;
 
-/// Copies recordings from sources to a sink in blocks, and counts. Not thread-safe. Errors: those of the
-/// sink.
+/// Copies recordings from sources to a sink in blocks, and counts them and their frames. Not thread-safe.
+/// Errors: those of the sink.
 class Transfer {
  public:
   /// `sink` and `progress` must outlive it. `expected` is the total number of frames.
@@ -45,7 +45,7 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// The result of the existing output, if it equals the one to be written. Errors: same as is_made_already().
+/// The result of the existing output, if it equals the one to be written. Errors: those of is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
                                           const Json& provenance,
                                           const std::vector<std::filesystem::path>& sources,

@@ -29,13 +29,13 @@ std::string name_of(MessageKey key, const std::vector<std::string>& channels) {
                      (key & kCanExtended) != 0 ? 8 : 3);
 }
 
-// Anything but an attention data set at the output may still be needed, so it is not replaceable.
+// Whether the output is an attention data set. Anything else may still be needed and is not replaced.
 bool is_replaceable(const std::filesystem::path& out) {
   if (!std::filesystem::exists(out)) return false;
   try {
     if (kind_of(out) == "attention") return true;
   } catch (const InputError&) {
-    // It is not a data set.
+    // The output is not a data set.
   }
   throw Failure(out.string() + " exists already and is not an attention data set; name another folder");
 }

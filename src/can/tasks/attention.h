@@ -50,8 +50,8 @@ class AttendedWindows {
 
 /// Writes the attention of all windows on the lists as a data set of kind `attention`
 /// (docs/formats/attention.md); replaces an existing one. `detector` provides name and seed. `progress` gets
-/// the number of windows written and the total; it may throw to end the work. Errors: Failure (the output
-/// holds something else, disk), BudgetExceeded.
+/// the number of windows written and the total; it may throw to stop the work. Throws Failure if the output
+/// holds something else or the disk cannot be used, and BudgetExceeded.
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
                      std::span<const EvaluatedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress);

@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-/// How long attacks went on before a window was flagged. The result for a window is known after its last
-/// frame, or after the last frame that the detector looks ahead at. The delay of a recording is counted from
-/// its first attack frame within its evaluated windows to the result of the first flagged window that ends
-/// there or later.
+/// The time from the start of attacks until a window was flagged. The result for a window is known after its
+/// last frame or, if the detector looks ahead, after the last frame that it looks at. The delay of a
+/// recording is counted from its first attack frame within its evaluated windows to the result of the first
+/// flagged window that ends there or later.
 struct DetectionDelay {
   int64_t recordings = 0;  ///< Recordings with attack frames in evaluated windows.
   int64_t detected = 0;

@@ -15,7 +15,7 @@ int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShap
 /// The graphs without attacks.
 GraphList benign_of(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
-/// Errors: InputError unless one of these validation graphs is benign.
+/// Throws InputError unless at least one of these validation graphs is benign.
 void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes);
 
 /// Checks that a classifier of attacks can be trained and its thresholds set. Errors: InputError unless all

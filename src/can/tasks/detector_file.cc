@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kGat = "gat_with_jk";
 constexpr const char* kVgae = "graph_autoencoder_neighborhood";
 
-// `read` is read_model() or map_model().
+// Sets the model of `detector` from the file. `read` is read_model() or map_model().
 void set_model(const SafetensorsView& file, Detector& detector, const auto& read) {
   const std::string name = file.meta("plimsoll.model");
   if (name == kGat)

@@ -14,12 +14,12 @@
 
 namespace plimsoll {
 
-/// What a trained detector needs in addition to its weights to be used on other data.
+/// The data that a trained detector needs in addition to its weights to be used on other traffic.
 struct DetectorFacts {
   MessageIds vocabulary;  ///< Keys by index.
   MessageIds benign_ids;  ///< IDs of benign training traffic; the channels are those of the vocabulary.
   std::vector<Threshold> thresholds = {};    ///< Thresholds for its scores.
-  std::vector<std::string> trained_on = {};  ///< The result of content_of for each training recording.
+  std::vector<std::string> trained_on = {};  ///< The content of each training recording (content_of).
   std::vector<std::string> without = {};     ///< Features that are hidden from it.
   std::string data = {};  ///< How its windows are made: JSON {"features", "window", "stride"}.
   /// Whether unknown IDs count as separate evidence (can/tasks/unknown_ids_apart.h): true for a GAT trained

@@ -19,7 +19,7 @@ struct StageResult {
   std::string weights_hash;
 };
 
-/// The report on a stage that trained on a split.
+/// The report on a stage that was trained on this split.
 StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split);
 
 /// The training of one detector, ready to start. `fit` refers to the other members.

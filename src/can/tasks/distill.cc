@@ -23,7 +23,8 @@
 namespace plimsoll {
 namespace {
 
-// Puts the teacher's models where a stage looks for the model to train.
+// Returns the recipe with the teacher's models in the sections gat and vgae, from which a stage takes the
+// model to train.
 Recipe with_teachers(Recipe recipe) {
   CanSections& can = can_sections(recipe);
   can.gat = can.teacher.gat;
@@ -50,7 +51,8 @@ Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::sp
   return difficulty;
 }
 
-// Source of the models of earlier stages: their files, read or mapped; when planning, no file exists yet.
+// Source of the models of earlier stages: their files, read or mapped. For planning, models are made without
+// files, which do not exist yet.
 enum class Models { trained, mapped, planned, planned_without_data };
 
 Models models_of(const RunOptions& run, bool planning) {
@@ -188,7 +190,7 @@ class Pipeline {
     }
   }
 
-  using Model = MappedDetector;  // The file is null if it is not mapped.
+  using Model = MappedDetector;  // Its file is null if the model is not mapped.
 
   // A teacher as its stage saved it, or untrained. `stage` is the name of the teacher's stage.
   Model model(const std::string& stage, Models models, const RunOptions& run) const {
@@ -243,7 +245,7 @@ class Pipeline {
     return column.shape().shape.empty() ? std::span<const float>() : column.values<float>();
   }
 
-  // `column` is empty for planning, and if the teacher itself is evaluated.
+  // The state of a GAT teacher. `column` is empty for planning, and if the teacher itself is evaluated.
   TeacherState of_gat(std::span<const float> column, Models models, const RunOptions& run) const {
     if (is_cached())
       return TeacherState(
@@ -261,7 +263,7 @@ class Pipeline {
     return given_vgae_ ? given_vgae_->latent : can_sections(teachers_).vgae.latent;
   }
 
-  // A teacher that is evaluated while its student is trained: live, or offloaded.
+  // The state of a teacher that is evaluated while its student is trained: live, or offloaded.
   TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
                         const RunOptions& run) const {
     if (can_sections(in_.recipe).distillation.teacher_outputs == TeacherOutputMode::live)

@@ -30,20 +30,21 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// The stages, in this order; each stage that trains a detector writes it to its folder.
 ///
 /// - autoencoder: the teacher's VGAE, on benign windows.
-/// - difficulty: a column for all benign training windows.
+/// - difficulty: a column of reconstruction errors for all benign training windows.
 /// - teacher_encodings: a column of the autoencoder's outputs for the benign training and validation windows.
 /// - teacher: the GAT, trained by curriculum.
 /// - teacher_logits: a column of the teacher's outputs for all training and validation windows.
 /// - student_vgae, student_gat: students distilled from the outputs of the stages above.
-/// - student_gat_alone: the same GAT from labels alone.
+/// - student_gat_alone: the same GAT, trained on labels alone.
 ///
 /// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage
 /// autoencoder.
 ///
 /// The graphs that a curriculum chooses are not known when stages are planned, so the plan gives an upper
-/// bound for the teacher's memory. With RunOptions::resume each stage continues where it was, and existing
-/// columns are kept. The objects that `options` points to must outlive the stages. Errors: InputError for
-/// windows on which not all stages can be trained, and for a `teacher` with other features or IDs.
+/// bound for the teacher's memory. With RunOptions::resume each stage continues where it stopped, and
+/// existing columns are kept. The objects that `options` points to must outlive the stages. Errors:
+/// InputError for windows on which not all stages can be trained, and for a `teacher` with other features or
+/// IDs.
 std::vector<Stage> distillation_stages(DistillOptions options);
 
 }  // namespace plimsoll

@@ -37,7 +37,7 @@
 namespace plimsoll {
 namespace {
 
-// The split with which the detector was trained; none if this is other data.
+// The split with which the detector was trained; none if `data` is not its training data.
 std::optional<TrainingSplit> split_that_trained(const WindowData& data, const Recipe& recipe,
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
@@ -79,7 +79,7 @@ int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bo
   const auto fused = std::ranges::count_if(
       files, [](const RunDetector& run_detector) { return part_of(run_detector.name) == ModelPart::gat; });
   if (!calibrated) return fused;
-  // Two columns for each model: its scores of calibration windows, and its score alone.
+  // Two columns for each model: its scores of calibration windows, and the scores of the model alone.
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
@@ -89,7 +89,7 @@ const DetectorEvaluationOptions& detector_options(const RunEvaluation& options) 
   return given != nullptr ? *given : kNone;
 }
 
-// Attention is shown in a report of all splits, or on request.
+// Whether attention is shown: in a report of all splits, or on request.
 bool shows_attention(const RunEvaluation& options) {
   return options.split.empty() || !detector_options(options).attention.empty();
 }

@@ -9,10 +9,11 @@
 
 namespace plimsoll {
 
-/// The graphs a detector is evaluated on: first the validation graphs of `split`, if the data are those it
-/// was trained on, then every split that is not trained on, without recordings whose content is among
-/// `trained_on`. `only` selects one list; on other data it may also be a training split; empty: all lists.
-/// Errors: UsageError (no such list; names the existing ones), InputError (no list at all).
+/// The lists of graphs on which a detector is evaluated: first the validation graphs of `split`, if the data
+/// are those it was trained on; then every split that is not used for training, without recordings whose
+/// content is among `trained_on`. `only` names one list, or on other data also a training split; empty: all
+/// lists. Throws UsageError, which names the existing lists, if `only` names no list, and InputError if there
+/// are no lists.
 std::vector<EvaluatedList> lists_to_evaluate(const GraphSetTables& tables,
                                              const std::vector<std::string>& trained_on,
                                              const std::optional<TrainingSplit>& split,

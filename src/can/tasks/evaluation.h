@@ -16,12 +16,12 @@
 
 namespace plimsoll {
 
-/// The scores of a detector or a rule for the graphs of a source: a graph whose score is above a level is
-/// called an attack.
+/// The scores of a detector or a rule for the graphs of a source. A graph whose score is above the level of a
+/// threshold is called an attack.
 struct DetectorScores {
   std::string name;
   int64_t seed = 0;
-  std::vector<Threshold> thresholds;   ///< Each is evaluated; there is at least one.
+  std::vector<Threshold> thresholds;   ///< All are evaluated; there is at least one.
   Vector<float, Tag::columns> scores;  ///< One for each graph of the source; NaN if not requested.
   bool rule = false;                   ///< A rule that is not trained.
   /// Whether scores depend on WindowTimes::look_ahead frames after the window.
@@ -32,11 +32,11 @@ struct DetectorScores {
 struct EvaluatedList {
   std::string name;
   GraphList graphs;
-  std::vector<std::string>
-      left_out;  ///< Recordings that are not evaluated because their content was trained on.
+  /// Recordings that are not evaluated because their content was used for training.
+  std::vector<std::string> left_out;
 };
 
-/// What evaluate() knows about the graphs.
+/// The facts about the graphs that evaluate() uses.
 struct EvaluatedData {
   const GraphSetTables* tables = nullptr;
   std::span<const uint8_t> truth;  ///< [G] 1 for an attack, 0 for none.
@@ -53,7 +53,7 @@ struct DetectorFigures {
   std::optional<double> auc;     ///< Depends on the ranking, not on the threshold.
   std::optional<double> pr_auc;  ///< Average precision; does not depend on the threshold.
   DetectionDelay delay;
-  /// Duration of the benign traffic evaluated; 0: there is none, or it has no times.
+  /// Hours of benign traffic evaluated; 0 if there is none, or if it has no times.
   double benign_hours = 0;
 
   /// False alarms per hour of benign traffic; undefined if its duration is 0.
@@ -63,7 +63,7 @@ struct DetectorFigures {
   }
 };
 
-/// All detectors at all thresholds, on graphs that have something in common.
+/// All detectors at all thresholds, on one group of graphs: a split, an attack or a recording.
 struct EvaluatedGroup {
   std::string name;                   ///< Name of the split, the attack or the recording.
   std::optional<std::string> attack;  ///< The attack, if the group is a recording.
@@ -81,7 +81,7 @@ struct DetectorCurves {
   std::string name;
   int64_t seed = 0;
   bool rule = false;
-  std::vector<CurvePoint> roc;  ///< Points for an axis that starts at kMinRate.
+  std::vector<CurvePoint> roc;  ///< Points for a logarithmic axis that starts at kMinRate.
   std::vector<CurvePoint> precision_recall;
   ScoreHistogram histogram;
   std::vector<Threshold> thresholds;
@@ -102,8 +102,8 @@ struct Evaluation {
   std::vector<EvaluatedSplit> splits;
 };
 
-/// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are given, not
-/// computed. Errors: InputError for a NaN score, such as that of a model whose training diverged.
+/// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are not computed here.
+/// Errors: InputError for a NaN score, such as that of a model whose training diverged.
 Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
                     std::span<const DetectorScores> detectors);
 

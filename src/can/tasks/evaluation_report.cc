@@ -200,7 +200,7 @@ void add_histograms(Report& report, const EvaluatedSplit& split) {
     names.place(curves.name, first);
     const ScoreHistogram& scores = curves.histogram;
     // A rule whose result is yes or no has no distribution of scores. If there are several seeds, only the
-    // first is shown.
+    // first seed is shown.
     const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
     if (!first || yes_or_no || scores.benign.empty()) continue;
     Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false},
@@ -221,7 +221,7 @@ void add_histograms(Report& report, const EvaluatedSplit& split) {
   report.paragraph("Scores beyond the ends are counted in the outermost bars.");
 }
 
-// Confusion at each detector's lowest rate, for the first of several seeds.
+// Adds each detector's confusion matrix at its lowest rate, for the first of several seeds.
 void add_confusions(Report& report, const EvaluatedSplit& split) {
   std::vector<Report::Figure> figures;
   for (const DetectorSummary& summary : summarise_strictest(split.all.detectors)) {
@@ -244,7 +244,7 @@ void add_groups(Report& report, const std::vector<EvaluatedGroup>& groups, const
   report.end_details();
 }
 
-// Adds the only table by attack that is always open.
+// Adds the table by attack, the only table that is always open.
 void add_attacks(Report& report, const EvaluatedSplit& split) {
   if (split.attacks.empty()) return;
   Report::Table table{{"<F1 at the lowest rate", "windows", "with attacks"}, {}};

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// A table with lines of text between its rows; columns have the same width in all parts.
+// A table with lines of text between its rows. Columns have the same width in all parts.
 class Stretches {
  public:
   explicit Stretches(std::vector<std::string> headings) : table_(std::move(headings)) {}

@@ -21,7 +21,7 @@ std::span<const int64_t> of_recording(std::span<const int64_t> graphs, const Gra
   return {first, end};
 }
 
-// The windows that the other fold's profiles are learned from.
+// The windows from which the other fold's profiles are learned.
 EvaluatedList learned_in(const WindowData& data, CalibrationFold fold) {
   EvaluatedList list{"calibration", {}, {}};
   for (const GraphRange& recording : data.source().tables().recordings) {

@@ -34,7 +34,7 @@ struct ModelScores {
 /// Computes profile statistics of windows, and fuses them with the scores of models.
 class FusedScores {
  public:
-  /// `folds` is null if nothing is calibrated. Both must outlive the object.
+  /// `folds` is null if nothing is calibrated. All arguments must outlive the object.
   FusedScores(const WindowData& data, const CalibrationFolds* folds, std::span<const EvaluatedList> lists);
 
   /// Bytes that an object enters in the ledger; `longest` is the length of the longest list to evaluate.

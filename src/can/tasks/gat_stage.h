@@ -17,18 +17,18 @@ struct GatStageOptions {
   std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
   const Recipe* recipe = nullptr;           ///< The section gat describes the model to train.
   const TrainingSplit* split = nullptr;
-  const Curriculum* curriculum = nullptr;  ///< Null: every epoch trains on all graphs.
-  /// The teacher whose logits are learned as well (recipe->distillation); empty: only labels are learned.
+  const Curriculum* curriculum = nullptr;  ///< Null: every epoch uses all graphs.
+  /// The teacher whose logits the model also learns (recipe->distillation); empty: it learns only labels.
   TeacherOutputs teacher = {};
   DetectorFacts facts;  ///< Thresholds are added.
-  RunOptions run;       ///< model.safetensors is written to its folder as well.
+  RunOptions run;       ///< model.safetensors is also written to the folder of the run.
 };
 
-/// The memory that train_gat() would need and get; nothing is written. Errors: as train_gat().
+/// The memory that train_gat() would need and get; nothing is written. Errors: those of train_gat().
 MemoryPlan plan_gat(const GatStageOptions& options);
 
 /// Trains a GATWithJK as a detector of attacks, sets its thresholds from benign validation windows, and
-/// writes it to model.safetensors. Errors: as fit() and require_both_kinds().
+/// writes it to model.safetensors. Errors: those of fit() and require_both_kinds().
 StageResult train_gat(const GatStageOptions& options);
 
 /// The untrained model.

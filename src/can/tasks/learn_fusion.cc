@@ -13,11 +13,11 @@
 namespace plimsoll {
 namespace {
 
-// Holds a row and its excess; the window's score has been freed by then.
+// A window needs memory for its row and its excess; its score has been freed by then.
 static_assert(FurtherLevels::kWindowBytes >= kFusedParts * sizeof(float) + sizeof(double));
 
-// Selects at most FurtherLevels::kMaxWindows graphs of a list, spread evenly; eight of the maximum are then
-// above the alarm level.
+// Selects at most FurtherLevels::kMaxWindows graphs, spread evenly over the list. Eight of this maximum are
+// then above the alarm level.
 GraphList enough_of(std::span<const int64_t> graphs) {
   const auto count = std::ssize(graphs);
   const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMaxWindows);

@@ -15,7 +15,8 @@ struct RunDetector {
   std::filesystem::path file;
 };
 
-/// The detectors of a run, by name, then by seed; students first. Errors: InputError if there is none.
+/// The detectors of a run in the order of their names and then of seeds, with students first. Errors:
+/// InputError if there is none.
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe);
 
 }  // namespace plimsoll

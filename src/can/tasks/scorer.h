@@ -22,15 +22,15 @@ struct ScorerOptions {
   Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
   bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.
   TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
-  Rehearsal* rehearsal =
-      nullptr;  ///< Receives the budget that scoring needs; nothing is scored. Null: score.
+  /// If set, it receives the budget that scoring needs, and nothing is scored; null: score.
+  Rehearsal* rehearsal = nullptr;
 };
 
 /// The objective for scores: the detector's outputs, with unknown IDs as separate evidence if the detector
-/// needs that, and with all IDs unknown if requested.
+/// needs that, and with all IDs treated as unknown if requested.
 class ScoringObjective {
  public:
-  /// Errors: InputError if the detector wants other features than the source has.
+  /// Errors: InputError if the detector needs features other than the source's.
   ScoringObjective(const Detector& detector, const ScorerOptions& options);
   const Objective& operator*() const { return *layers_.back(); }
   const Objective* operator->() const { return layers_.back().get(); }
@@ -41,9 +41,9 @@ class ScoringObjective {
 };
 
 /// Scores graphs with a detector, block by block; the greater the score, the more a graph looks like an
-/// attack. The score of a GAT is the log-odds of class 1, that of an autoencoder the reconstruction error
-/// from means, weighted as in training: squared error of features + 0.1 cross-entropy of IDs + 0.05 binary
-/// cross-entropy of neighbours.
+/// attack. The score of a GAT is the log-odds of class 1. The score of an autoencoder is the reconstruction
+/// error, computed from the means of codes and weighted as in training: squared error of features + 0.1
+/// cross-entropy of IDs + 0.05 binary cross-entropy of neighbours.
 class Scorer {
  public:
   /// `lists` are the graphs to be scored. The detector and the options' spans must outlive the scorer.

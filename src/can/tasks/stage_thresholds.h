@@ -15,7 +15,7 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 
 /// Maximum number of benign validation windows from which a detector's further levels are learned, and the
-/// bytes that each needs meanwhile.
+/// bytes that each of these windows needs in the meantime.
 struct FurtherLevels {
   static constexpr int64_t kMaxWindows = 8192;
   static constexpr int64_t kWindowBytes = 72;

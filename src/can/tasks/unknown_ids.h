@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// How unknown IDs are represented in graphs with these tables. `without` are hidden features (data.without);
-/// if `id_index` is one of them, every ID has the index 0, known or not.
+/// How unknown IDs are represented in graphs with these tables. `without` lists hidden features
+/// (data.without). If `id_index` is one of them, every ID has the index 0, known or not.
 UnknownIds unknown_ids(const GraphSetTables& tables, const std::vector<std::string>& without);
 
 }  // namespace plimsoll

@@ -5,8 +5,8 @@
 namespace plimsoll {
 
 /// The outputs of a classifier trained with ID dropout (nn/id_dropout.h), with the evidence of unknown IDs
-/// (can/profile/unknown_ids.h) added to the log-odds of class 1. For prediction: outputs are f32 [G, W],
-/// logits of two classes first.
+/// (can/profile/unknown_ids.h) added to the log-odds of class 1. Used for prediction only. Outputs are f32
+/// [G, W]; the logits of the two classes come first.
 class UnknownIdsApart : public Objective {
  public:
   /// `classifier` must outlive the object; x[:, 0] of an unknown ID is `unknown`.

@@ -12,19 +12,19 @@ struct VgaeStageOptions {
   std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
   const Recipe* recipe = nullptr;           ///< The section vgae describes the model to train.
   const TrainingSplit* split = nullptr;     ///< Contains only benign graphs.
-  /// The teacher whose Encodings are learned as well; empty: only the data are learned.
+  /// The teacher whose Encodings the model also learns; empty: it learns only the data.
   TeacherOutputs teacher = {};
   int64_t teacher_latent = 0;  ///< Width of the teacher's code.
   DetectorFacts facts;         ///< Thresholds are added.
-  RunOptions run;              ///< model.safetensors is written to its folder as well.
+  RunOptions run;              ///< model.safetensors is also written to the folder of the run.
 };
 
-/// The memory that train_vgae() would need and get; nothing is written. Errors: as train_vgae().
+/// The memory that train_vgae() would need and get; nothing is written. Errors: those of train_vgae().
 MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
 /// Trains a GraphAutoencoderNeighborhood on benign graphs, sets its thresholds from the benign validation
-/// graphs, and writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or if
-/// there is no training graph or no validation graph.
+/// graphs, and writes it to model.safetensors. Errors: those of fit(); InputError for a graph with an attack,
+/// or if there is no training graph or no validation graph.
 StageResult train_vgae(const VgaeStageOptions& options);
 
 /// The untrained model.

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Unlabelled frames would pass for benign.
+// Requires labels, because unlabelled frames would pass for benign.
 void require_labels(const FramesView& frames) {
   int64_t unlabelled = 0;
   for (const Recording& recording : frames.recordings()) {
@@ -28,7 +28,8 @@ void require_labels(const FramesView& frames) {
                     frames.set().folder().string(), unlabelled));
 }
 
-// The index of an ID means nothing if each recording has its own vocabulary.
+// Refuses calibration of a model that identifies IDs by index: the index means nothing if each recording has
+// its own vocabulary.
 void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
   const CanSections& can = can_sections(recipe);

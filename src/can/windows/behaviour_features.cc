@@ -39,7 +39,8 @@ double excess(int64_t longer, int64_t than) {
   return bounded(std::log2(static_cast<double>(longer) / static_cast<double>(std::max<int64_t>(than, 1))));
 }
 
-// Smoothed frequency of an event in `frames` frames; half an event keeps its logarithm finite.
+// Smoothed frequency of an occurrence in `frames` frames; adding half an occurrence keeps its logarithm
+// finite.
 double rate(int64_t count, int64_t frames) {
   return (static_cast<double>(count) + 0.5) / (static_cast<double>(frames) + 1.0);
 }

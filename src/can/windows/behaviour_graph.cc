@@ -94,8 +94,8 @@ void BehaviourGraph::see_frames(const FrameWindow& window) {
   }
 }
 
-// Collects what the window's IDs did before it. Reads at most kLookBack frames, so that any window can be
-// made alone and a stream need not keep more frames.
+// Collects what the window's IDs did before the window. Reads at most kLookBack frames, so that any window
+// can be made alone and a stream need not keep more frames.
 void BehaviourGraph::look_back(const FrameWindow& window) {
   const int64_t start = std::max(window.recording->first_frame, window.first - BehaviourProfile::kLookBack);
   looked_back_ = static_cast<int32_t>(window.first - start);
@@ -145,7 +145,7 @@ void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
   node.gap_min = std::min(node.gap_min, gap);
   node.gap_max = std::max(node.gap_max, gap);
   if (before_previous < 0) return;
-  // The gap after a late frame is short; the two gaps that end there last as long as usual, unless there is
+  // The gap after a late frame is short, but the last two gaps together are as long as usual unless there is
   // an extra frame.
   const int64_t two = bounded_gap_ns(frames_.time_ns[at(before_previous)], time);
   node.min_two_gaps = std::min(node.min_two_gaps, two);
@@ -223,8 +223,8 @@ void BehaviourGraph::expect_payload(Node& node, const uint8_t* data, const uint8
   node.broken += broken;
 }
 
-// Finds how long each ID has been silent at the window's end. An ID that is not in the look-back either has
-// been silent at least since the look-back began.
+// Finds how long each ID has been silent at the window's end. An ID that the look-back does not contain
+// either has been silent at least since the look-back began.
 void BehaviourGraph::find_silence(const FrameWindow& window) {
   overdue_.clear();
   if (!window.recording->has_time || window.count == 0) return;

@@ -122,7 +122,7 @@ FrameWindow BehaviourWindows::window(int64_t graph) const {
   const auto after =
       std::upper_bound(tables_.recordings.begin(), tables_.recordings.end(), graph,
                        [](int64_t g, const GraphRange& range) { return g < range.first_graph; });
-  // Several recordings may begin at the same graph; all but the last of them are empty.
+  // Several recordings may start at the same graph; all but the last of them are empty.
   const auto at = static_cast<size_t>(after - tables_.recordings.begin() - 1);
   const Recording& recording = frames_.recordings()[at];
   if (options_.unit == WindowUnit::nanoseconds) {

@@ -6,20 +6,20 @@
 namespace plimsoll {
 
 /// Window graphs that keep every frame and describe IDs by their behaviour (docs/behaviour-features.md). A
-/// window consists of consecutive frames of one recording: a fixed number, with a shorter last window if the
-/// frames are not a multiple, or all frames of a time span, possibly none. Nodes are the distinct raw IDs,
-/// edges the distinct pairs of IDs that follow each other within the window; overdue IDs are nodes too. With
+/// window consists of consecutive frames of one recording: either a fixed number, with a shorter last window
+/// if necessary, or all frames of a time span, possibly none. Nodes are the distinct raw IDs, and overdue
+/// IDs. Edges are the distinct pairs of IDs that follow each other within the window. With
 /// options.calibration each recording is compared with a profile of its own first benign windows, not with
 /// `profile`, and `id_index` is 0 because indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
-  /// Errors: InputError (windows by time of a recording without times, or with more than kMaxWindows windows
-  /// per frame).
+  /// Throws InputError for windows by time of a recording that has no times, or that has more than
+  /// kMaxWindows windows per frame.
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
   static constexpr int64_t kMaxWindows = 64;
-  /// Number of windows until the end is reached; the last one may reach beyond it. All arguments are frames,
-  /// or all are nanoseconds.
+  /// Number of windows that cover a recording of this length; the last one may extend beyond its end. All
+  /// arguments are in frames, or all are in nanoseconds.
   static int64_t count(int64_t length, int64_t window, int64_t stride);
 
   int64_t graphs() const override { return graphs_; }
@@ -55,8 +55,8 @@ class BehaviourWindows : public WindowSource {
   const FramesView& frames_;
   WindowOptions options_;
   BehaviourProfile profile_;
-  std::vector<std::shared_ptr<const BehaviourProfile>>
-      own_profiles_;  // Profile of each recording; entries may be null; empty without calibration.
+  // Profile of each recording; entries may be null; empty without calibration.
+  std::vector<std::shared_ptr<const BehaviourProfile>> own_profiles_;
   Vector<int64_t, Tag::columns> calibration_;
   Vector<Cut, Tag::columns> cuts_;  // Indexed by graph; empty if windows count frames.
   Charge charge_{Tag::columns};     // Charge of the table of recordings.

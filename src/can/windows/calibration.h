@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// The first windows of a recording that hold no frame labelled 1, ascending. The vehicle is calibrated on
-/// them. There are at most `max`, and at most a third of all windows of the recording.
+/// The windows on which a vehicle is calibrated, ascending: the first windows of a recording that hold no
+/// frame labelled 1. There are at most `max`, and at most a third of all windows of the recording.
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
                                                   int64_t max);
 
-/// The calibration windows that a fold's profile is learned from. The second half excludes the `gap` windows
+/// The calibration windows from which a fold's profile is learned. The second half excludes the `gap` windows
 /// that follow the first half.
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold, int64_t gap);
 

@@ -9,15 +9,15 @@
 
 namespace plimsoll {
 
-/// A window of the published code's rows. A row is a frame and the next one; the last frame of each chunk of
-/// a recording is not the first frame of a row.
+/// A window of rows, as the published code makes them. A row is a frame and the next one; the last frame of
+/// each chunk of a recording is not the first frame of a row.
 struct CompatRows {
   static constexpr int64_t kChunk = 5000;  ///< Number of frames that the published code reads at a time.
 
   int64_t first_row = 0;  ///< First row in its recording.
   int64_t count = 0;      ///< W, the number of rows.
-  int64_t first_frame =
-      0;  ///< Index of the recording's first frame in the given frames; negative if they begin later.
+  /// Index of the recording's first frame in the given frames; negative if they begin later.
+  int64_t first_frame = 0;
 
   int64_t frame(int64_t position) const { return first_frame + frame_of(first_row + position); }
   /// Number of frames that the window looks at, from frame(0) on.

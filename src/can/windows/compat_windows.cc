@@ -33,7 +33,7 @@ CompatRows CompatWindows::rows(int64_t graph) const {
   const auto after =
       std::upper_bound(tables_.recordings.begin(), tables_.recordings.end(), graph,
                        [](int64_t g, const GraphRange& range) { return g < range.first_graph; });
-  // Several recordings may begin at the same graph; all but the last of them are empty.
+  // Several recordings may start at the same graph; all but the last of them are empty.
   const auto at = after - tables_.recordings.begin() - 1;
   const Recording& recording = frames_.recordings()[static_cast<size_t>(at)];
   const int64_t first = (graph - tables_.recordings[static_cast<size_t>(at)].first_graph) * options_.stride;

@@ -8,7 +8,7 @@ namespace plimsoll {
 /// The published KD-GAT window graphs, bit for bit in float32, faults included (docs/compat-features.md has
 /// the rules and their source). A row pairs a frame with the next one; rows are made in chunks of 5000
 /// frames, and each chunk loses its last frame. A window is `window` rows of one recording; nodes are the
-/// distinct ID indices of its rows, edges the distinct pairs.
+/// distinct ID indices of its rows, and edges are the distinct pairs.
 class CompatWindows : public WindowSource {
  public:
   CompatWindows(const FramesView& frames, const WindowOptions& options, Vocabulary vocabulary);

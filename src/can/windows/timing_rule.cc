@@ -178,8 +178,8 @@ struct TimingRule::Scorer {
   const FramesView& set;
   LastSeen last;
   Counts counts;
-  Vector<float, Tag::columns> sooner =
-      {};  // Scores of the frames from `base` on: by how much they come too soon.
+  // Scores of the frames from `base` on: by how much they come too soon.
+  Vector<float, Tag::columns> sooner = {};
   int64_t base = 0;
   FrameKeys keys = {};  // Keys of the recording.
 

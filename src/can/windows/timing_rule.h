@@ -12,9 +12,9 @@
 
 namespace plimsoll {
 
-/// The rule that looks only at timing (docs/rules.md): a frame is suspect if it comes sooner after the last
-/// one of its ID than in benign traffic; a window is suspect if an ID occurs more often in it than in benign
-/// windows. Immutable once learned: any number of threads may read.
+/// The rule that looks only at timing (docs/rules.md): a frame is suspicious if it follows the previous frame
+/// of its ID sooner than in benign traffic; a window is suspicious if an ID occurs more often in it than in
+/// benign windows. Immutable once learned: any number of threads may read.
 class TimingRule {
  public:
   /// The share of an ID's benign gaps below its minimum gap.
@@ -44,7 +44,7 @@ class TimingRule {
  private:
   struct Id {
     int64_t min_gap = 0;  // In nanoseconds; 0: there is none.
-    int64_t max = 0;      // Frames in a window.
+    int64_t max = 0;      // Maximum number of frames in a benign window.
   };
   struct Learner;
   struct Scorer;

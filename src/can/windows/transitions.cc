@@ -7,7 +7,7 @@ size_t slot(int32_t index) {
   return static_cast<size_t>(index);
 }
 
-// Turns the count of each node into the place at which the node's entries begin.
+// Turns the count of each node into the index of the node's first entry.
 void make_places(Vector<int32_t, Tag::blocks>& counts) {
   int32_t place = 0;
   for (int32_t& count : counts) {

@@ -18,7 +18,7 @@ class Transitions {
   struct Edge {
     int32_t source;
     int32_t target;
-    int32_t first;     ///< Where its rows begin in the grouped positions.
+    int32_t first;     ///< Index of the first of its rows in the grouped positions.
     int32_t count;     ///< Number of rows.
     bool has_reverse;  ///< Whether (target, source) is an edge too; a self-loop is its own reverse.
   };

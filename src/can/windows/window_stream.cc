@@ -150,7 +150,7 @@ bool WindowStream::find_by_frames(StreamedWindow& window) const {
   return true;
 }
 
-// Advances to the first frame whose clock is not below `clock`, as far as frames have arrived.
+// Advances to the first frame that has arrived whose clock is not below `clock`.
 void WindowStream::advance(int64_t& at, int64_t clock) const {
   at = std::max(at, dropped_);
   while (at < clocked() && clock_[static_cast<size_t>(at - dropped_)] < clock) ++at;

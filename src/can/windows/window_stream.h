@@ -37,19 +37,19 @@ class WindowStream {
   static constexpr int64_t kMaxPause = int64_t{60} * 1'000'000'000;  ///< Nanoseconds; for windows by frames.
   /// For windows by time, another recording starts after a silence of more than kMaxSilence strides, or after
   /// kMaxFrames frames within a window's length. Otherwise one damaged time would cause an endless number of
-  /// windows, and a clock that stands still would cause an endless window.
+  /// windows, and a stopped clock would cause an endless window.
   static constexpr int64_t kMaxSilence = 1000;
   static constexpr int64_t kMaxFrames = int64_t{1} << 18;
 
-  /// Windows are compared with `known.vocabulary`, and for behaviour features with `known.profile`. Errors:
+  /// Windows are compared with `known.vocabulary` or, for behaviour features, with `known.profile`. Errors:
   /// UsageError as in open_windows(); InputError if there is no profile, or no vocabulary.
   WindowStream(const WindowOptions& options, TrainedContext known);
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts);
   /// Adds frames up to the first one that belongs to another recording; returns the number added. `channels`
-  /// are the names by frames.channel; within a recording the list may only grow from call to call. Errors:
-  /// InputError if the windows are of merged channels and the frames record none, or vice versa;
+  /// holds the names, indexed by frames.channel; within a recording the list may only grow from call to call.
+  /// Errors: InputError if the windows are of merged channels and the frames record none, or vice versa;
   /// BudgetExceeded.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// Ends the recording: next() also returns the last, partial windows.

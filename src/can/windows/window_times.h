@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// When the windows of a source end and where their attacks begin, for detection delay. Frames are counted
+/// The ends of a source's windows and the starts of attacks in them, for detection delay. Frames are counted
 /// from the first frame of the data set.
 struct WindowTimes {
   Vector<int64_t, Tag::columns> last_frame;    ///< [G]

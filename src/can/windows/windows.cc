@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Cuts each range to [first, end) and counts it from `first`.
+// Cuts each range to [first, end) and makes it relative to `first`.
 void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   for (GraphRange& range : ranges) {
     const int64_t last = std::clamp(range.first_graph + range.graphs, first, end);
@@ -24,7 +24,8 @@ void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   }
 }
 
-// The same message is a different node on a merged channel than on a single one.
+// Checks that both have merged channels or neither has: a message of a merged channel is another node than
+// the same message of a single channel.
 void require_same_channels(const FramesView& frames, const MessageIds& known) {
   const bool merged = !frames.frames().channel.empty();
   if (frames.frames().size() == 0 || merged != known.channels.empty()) return;

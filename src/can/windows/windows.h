@@ -15,14 +15,14 @@
 
 namespace plimsoll {
 
-/// The calibration windows that a recording's profile is learned from: all of them, or one half, so that the
-/// other half can be evaluated with it.
+/// The calibration windows from which a recording's profile is learned: all of them, or one half, so that the
+/// other half can be evaluated with this profile.
 enum class CalibrationFold : uint8_t { all, first_half, second_half };
 
 /// Whether each recording is compared with its own benign traffic (docs/detection.md#calibration).
 struct Calibration {
-  int64_t windows = 0;  ///< Maximum number of windows at the start of a recording; 0: every recording is
-                        ///< compared with what was learned from the training splits.
+  int64_t windows = 0;  ///< Maximum number of calibration windows at the start of a recording; 0: every
+                        ///< recording is compared with the profile of the training splits.
   CalibrationFold fold = CalibrationFold::all;
   /// Number of windows between the halves that belong to neither, so that the halves share no frames.
   int64_t gap = 0;
@@ -38,7 +38,8 @@ struct WindowOptions {
   Calibration calibration = {};          ///< Only for behaviour features.
 };
 
-/// Errors: UsageError (unknown features, window below 2, stride below 1, compat by time).
+/// Throws UsageError for a window or a stride out of range, and for compat windows by time or with
+/// calibration.
 void check_window_options(const WindowOptions& options);
 
 /// The names of node and edge features of such graphs, without anything that depends on data.
@@ -60,8 +61,8 @@ class WindowSource : public BlockSource {
                                                         FrameScorers& /*scorers*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
-  /// Number of frames after a window of this recording that are also looked at, if the recording has them.
-  /// The window's result waits for these frames.
+  /// Number of frames after a window of this recording that its result also depends on, if the recording has
+  /// them.
   virtual int64_t look_ahead(const Recording& /*recording*/) const { return 0; }
   /// Maximum bytes that one FrameScorers keeps.
   virtual int64_t scorer_bytes() const { return 0; }
@@ -70,19 +71,19 @@ class WindowSource : public BlockSource {
   virtual MessageKeys node_ids(int64_t graph) const = 0;
 };
 
-/// What a trained model knows about the data it was trained on.
+/// Vocabulary and benign profile of the data that a model was trained on.
 struct TrainedContext {
   MessageIds vocabulary = {};
-  std::optional<BehaviourProfile> profile =
-      {};  ///< For behaviour features; its vocabulary is that of the windows.
+  /// For behaviour features; its vocabulary is that of the windows.
+  std::optional<BehaviourProfile> profile = {};
 };
 
-/// Opens the windows of a set. What `known` lacks is learned from the recordings selected by
+/// Opens the windows of a set. Members that `known` lacks are learned from the recordings selected by
 /// options.learn_from: for compat features a vocabulary of all their frames, for behaviour features the
-/// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Errors:
-/// UsageError (unknown features, window below 2, stride below 1, compat by time or of merged channels),
-/// InputError (no vocabulary or profile can be learned, channels merged in the set and not in `known` or vice
-/// versa, or as for BehaviourWindows).
+/// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Throws
+/// UsageError as check_window_options() does, and for compat windows of merged channels. Throws InputError as
+/// BehaviourWindows does, if no vocabulary or profile can be learned, and if channels are merged in only one
+/// of the set and `known`.
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            TrainedContext known = {});
 
@@ -94,8 +95,8 @@ void write_graph_set(const BlockSource& source, const std::filesystem::path& out
                      const Json& provenance, int threads,
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});
 
-/// The ID rule that needs no learning: 1 for each graph whose window holds an ID that is not in `known`, else
-/// 0. `windows` must be those of `frames`.
+/// The ID rule, which needs no training: returns 1 for each graph whose window holds an ID that is not in
+/// `known`, otherwise 0. `windows` must be those of `frames`.
 Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
                                               const MessageIds& known);
 

@@ -20,8 +20,8 @@ struct WindowsSetOptions {
   int threads = 1;
 
   /// Parses the lengths of window and stride, such as "100" or "50ms"; an empty stride means 100 frames, or
-  /// the window's length if that is a time. Errors: UsageError (not understood, or one in frames and the
-  /// other in time).
+  /// the window's length if that is a time. Throws UsageError if a length cannot be parsed, or if one is in
+  /// frames and the other in time.
   void set_lengths(const std::string& window, const std::string& stride);
 };
 
@@ -30,8 +30,8 @@ struct WindowsSetResult {
   int64_t graphs = 0;
 };
 
-/// `progress` gets the number of graphs written and the total. Errors: those of open_windows, Failure (disk;
-/// the output exists), BudgetExceeded; the output is then unchanged.
+/// `progress` gets the number of graphs written and the total. Throws what open_windows() throws, Failure if
+/// the disk cannot be used or the output exists, and BudgetExceeded; the output is then unchanged.
 WindowsSetResult make_windows_set(WindowsSetOptions options,
                                   const std::function<void(int64_t, int64_t)>& progress);
 

@@ -31,7 +31,8 @@ constexpr WrittenFormat kFormats[] = {
     {.name = "candump", .ending = ".log", .make = write_candump, .optional_labels = true},
 };
 
-// Endings of captures that python-can converts from candump, and of others that Plimsoll only reads.
+// Endings of captures that python-can converts from candump. The next list has those of other captures that
+// Plimsoll only reads.
 constexpr const char* kOfPythonCan[] = {".blf", ".asc", ".trc", ".mf4", ".db"};
 constexpr const char* kOnlyRead[] = {".sqlite", ".sqlite3", ".pcap", ".pcapng"};
 

@@ -13,8 +13,8 @@ namespace plimsoll {
 
 class TextWriter;
 
-/// A format in which captures are written, and its features beyond data frames with 11-bit and 29-bit IDs
-/// (docs/can-formats.md). Times are whole nanoseconds.
+/// A format in which captures are written, and the features that it has beyond data frames with 11-bit and
+/// 29-bit IDs (docs/can-formats.md). Times are whole nanoseconds.
 struct WrittenFormat {
   const char* name;    ///< Name for `convert --to`.
   const char* ending;  ///< File name ending: ".log".
@@ -33,7 +33,7 @@ const WrittenFormat& written_format(const std::string& name);
 /// for a format that is only read, which names a tool that writes it.
 const WrittenFormat* format_of_ending(const std::filesystem::path& path);
 
-/// Frames whose contents a format could not hold.
+/// Numbers of frames whose contents a format could not hold.
 struct WriteLosses {
   int64_t labels = 0;
   int64_t flags = 0;          ///< Frames that lost their direction, FD, BRS or ESI.
@@ -41,7 +41,7 @@ struct WriteLosses {
   int64_t error_frames = 0;
 
   void add(const WriteLosses& other);
-  Json to_json() const;      ///< Only counts that are not 0.
+  Json to_json() const;      ///< The counts that are not 0.
   std::string text() const;  ///< "labels of 3 frames, 2 error frames"; empty if nothing was lost.
 };
 
@@ -51,9 +51,10 @@ struct WriteOptions {
 };
 
 /// Writes the frames of a capture to a file in the given order, so that `ingest can` reads the same frames
-/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Errors: Failure
-/// (disk), BudgetExceeded, UsageError (options), InputError (a frame that the format cannot hold and that may
-/// not be left out, a second channel if it records none, a time before 1970).
+/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Throws Failure
+/// if the disk cannot be used; UsageError for wrong options; InputError for a frame that the format cannot
+/// hold and that may not be left out, for a second channel in a format without channels, and for a time
+/// before 1970; and BudgetExceeded.
 class CaptureWriter {
  public:
   /// `file` must outlive the writer. The caller syncs it.

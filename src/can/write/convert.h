@@ -18,7 +18,8 @@ struct ConvertOptions {
   bool force = false;                       ///< Replace an existing output.
   std::vector<std::string> leave_out = {};  ///< Kinds of frames that may be left out.
   FormatOptions format = {};                ///< Format of the source if it is a capture.
-  int threads = 1;  ///< Used if the source is a capture: reading and writing run at the same time.
+  /// Maximum number of threads that read and parse the source if it is a capture.
+  int threads = 1;
 };
 
 struct ConvertResult {
@@ -26,24 +27,24 @@ struct ConvertResult {
   int64_t recordings = 0;
   int64_t frames = 0;
   bool labels = false;  ///< Each frame is followed by its label (candump).
-  bool fd = false;      ///< The output is read back with --payload 64.
-  bool merged = false;  ///< The output is read back with --merge-channels.
+  bool fd = false;      ///< Whether `ingest can` needs --payload 64 to read the output.
+  bool merged = false;  ///< Whether `ingest can` needs --merge-channels to read the output.
   WriteLosses losses;
   std::optional<Truncation> truncation = {};  ///< Place at which the capture is cut off.
 };
 
 /// Converts a `frames` set to a folder of captures with one file SPLIT/NAME.ending per recording, which
-/// `ingest can` reads back to the same columns. `progress` receives the frames done and in total. Errors:
-/// InputError that names the recording if the format cannot represent it (no times, no payload, kinds of
-/// frames that may not be left out, for candump, recordings with labels together with recordings without),
-/// UsageError, Failure, BudgetExceeded. On an error the output is unchanged.
+/// `ingest can` reads back to the same columns. `progress` receives the number of frames done and in total.
+/// Throws InputError, which names the recording, if the format cannot represent it: if it has no times, no
+/// payloads or frames of a kind that may not be left out or, for candump, if only some recordings have
+/// labels. Also throws UsageError, Failure and BudgetExceeded. On an error the output is unchanged.
 ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress);
 
 /// Converts a capture to another format, with all its channels, in the order of its frames. The output is the
-/// file `out`, or a file in that folder if `out` has no ending of a capture. Memory does not grow with the
-/// capture. `progress` receives the bytes of the source done and in total. Errors: same as convert_frames(),
-/// and those of reading.
+/// file `out`, or a file in the folder `out` if `out` does not end like the name of a capture. Memory does
+/// not grow with the capture. `progress` receives the number of source bytes done and in total. Errors: those
+/// of convert_frames() and those of reading.
 ConvertResult convert_capture(const ConvertOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress);
 

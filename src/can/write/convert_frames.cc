@@ -20,8 +20,8 @@ constexpr int64_t kFramesAtOnce = 1 << 14;
   throw InputError(fmt::format("{}: recording '{}': {}", options.source.string(), recording.path(), why));
 }
 
-// Whether a split or a name stays below the output: a split becomes a folder and a name a file, and the
-// manifest of a foreign set may hold other paths.
+// Whether a split or a name stays below the output folder. A split becomes a folder and a name becomes a
+// file, and the manifest of an untrusted set may hold other paths.
 bool is_plain(const std::string& path) {
   const std::filesystem::path parts(path);
   return !path.empty() && path.find('\0') == std::string::npos && parts.is_relative() &&

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// Writes three hex digits for 11-bit IDs and eight for others.
+// Writes three hex digits for an 11-bit ID, otherwise eight.
 void put_id(const OutgoingFrame& frame, uint32_t kept_flags, Pen& pen) {
   if ((frame.can_id & (kCanExtended | kCanError)) != 0)
     pen.hex(frame.can_id & (0x1FFFFFFF | kept_flags), 8);

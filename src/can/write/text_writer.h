@@ -116,7 +116,7 @@ class TextWriter {
   size_t filled_ = 0;
 };
 
-/// Create the writer of a format. `labels` adds a 0 or 1 after each frame of candump; csv always has labels.
+/// Creates the writer of a format. `labels` adds a 0 or 1 after each frame of candump; csv always has labels.
 std::unique_ptr<TextWriter> write_csv(File& file, bool labels);
 std::unique_ptr<TextWriter> write_candump(File& file, bool labels);
 

@@ -35,6 +35,37 @@ void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& 
   }
 }
 
+// A block of samples with types: its counts are terms, and no operator of its models depends on anything
+// else.
+void count_parts(std::span<const int64_t> graphs, const BlockShapes& shapes, BlockTerms& block) {
+  const size_t counts = shapes.part_counts();
+  Terms& t = block.terms;
+  t.assign(kTerms + counts, 0);
+  for (const int64_t g : graphs) {
+    const auto graph = static_cast<size_t>(g);
+    t[kNodes] += shapes.graphs[graph].nodes;
+    t[kEdges] += shapes.graphs[graph].edges;
+    const std::span<const int32_t> parts = shapes.parts_of(graph);
+    for (size_t i = 0; i < counts; ++i) t[kTerms + i] += parts[i];
+  }
+  t[kOne] = 1;
+  t[kGraphs] = static_cast<int64_t>(graphs.size());
+  t[kParts] = static_cast<int64_t>(counts);
+  block.closed = true;  // All of these blocks run through the same operations.
+}
+
+// Each count is at most the number of graphs times its maximum in one graph.
+void complete_parts(std::span<const int64_t> graphs, const BlockShapes& shapes, Terms& highest) {
+  const size_t counts = shapes.part_counts();
+  highest.resize(kTerms + counts, 0);
+  highest[kParts] = static_cast<int64_t>(counts);
+  for (const int64_t g : graphs) {
+    const std::span<const int32_t> parts = shapes.parts_of(static_cast<size_t>(g));
+    for (size_t i = 0; i < counts; ++i)
+      highest[kTerms + i] = std::max(highest[kTerms + i], highest[kGraphs] * parts[i]);
+  }
+}
+
 }  // namespace
 
 BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
@@ -46,6 +77,7 @@ BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
 
 void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, const CollateOptions& options,
                  BlockTerms& block) {
+  if (shapes.part_counts() > 0) return count_parts(graphs, shapes, block);
   Terms& t = block.terms;
   const bool prefixes = trimmed(shapes, options);
   t.assign(prefixes ? place_of(shapes.hops(), kPrefixNodes) : size_t{kTerms}, 0);
@@ -76,6 +108,7 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
 
 void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
                      const CollateOptions& options, bool closed, Terms& highest) {
+  if (shapes.part_counts() > 0) return complete_parts(graphs, shapes, highest);
   const bool prefixes = trimmed(shapes, options);
   if (prefixes) highest.resize(place_of(shapes.hops(), kPrefixNodes), 0);
   int64_t largest = 0;

@@ -23,6 +23,7 @@ enum Term : size_t {
   kGroups,     ///< Number of groups of pieces, or of chunks of nodes if the order has no pieces.
   kMaxIn,      ///< Maximum number of edges into one node in the order of edges.
   kSegmentGroups,
+  kParts,  ///< Number of terms for the counts of a SampleLayout, which follow; 0 if nodes have no types.
   kTerms
 };
 
@@ -42,19 +43,25 @@ constexpr size_t place_of(size_t prefix, PrefixTerm term) {
 }
 /// Returns the number of prefixes in `terms`; 0: the blocks are not trimmed.
 inline size_t prefixes_in(const Terms& terms) {
-  return (terms.size() - kTerms) / kPrefixTerms;
+  return terms[kParts] > 0 ? 0 : (terms.size() - kTerms) / kPrefixTerms;
 }
 /// Returns the number of nodes that the last layer computes: the seeds, or all nodes.
 inline int64_t nodes_computed(const Terms& terms) {
+  if (terms[kParts] > 0) return terms[kGraphs];
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 
 /// The sizes of a source's graphs, one entry per graph, and of their prefixes if they are samples
-/// (BlockSource::prefix_shapes).
+/// (BlockSource::prefix_shapes), or of their parts if nodes have types.
 struct BlockShapes {
   std::span<const GraphShape> graphs;
   std::span<const GraphShape> prefixes = {};
+  std::span<const int32_t> parts = {};  ///< BlockSource::part_counts().
 
+  size_t part_counts() const { return parts.empty() ? 0 : parts.size() / graphs.size(); }
+  std::span<const int32_t> parts_of(size_t graph) const {
+    return parts.subspan(graph * part_counts(), part_counts());
+  }
   size_t hops() const { return prefixes.empty() ? 0 : prefixes.size() / graphs.size(); }
   std::span<const GraphShape> prefixes_of(size_t graph) const {
     return prefixes.subspan(graph * hops(), hops());

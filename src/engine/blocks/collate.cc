@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "engine/blocks/collate_types.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
 #include "ops/attention/attention.h"
@@ -70,6 +71,7 @@ at::Tensor count_degrees(const GraphBlock& block, bool by_weight) {
 }  // namespace
 
 Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOptions& options) {
+  if (widths.layout != nullptr) return collate_types(block, widths, options);
   const int64_t graphs = block.graphs();
   const std::optional<TrimmedLayers> layers = trimmed(block, options);
   const auto [nodes, edges] = layers ? layers->read() : Prefix{block.nodes(), block.edge_count()};

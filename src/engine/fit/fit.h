@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <optional>
@@ -41,6 +42,7 @@ struct RunOptions {
   /// nothing is run.
   bool without_data = false;
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for; only with without_data.
+  int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
   Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
@@ -57,7 +59,9 @@ struct RunOptions {
 inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
                                                         int max_streams = PlannedDevice::kMaxStreams) {
   if (!run.device_budget) return {};
-  return PlannedDevice{.budget = *run.device_budget, .max_streams = max_streams};
+  return PlannedDevice{.budget = *run.device_budget,
+                       .margin = run.device_margin,
+                       .max_streams = std::min(max_streams, run.memory.threads)};
 }
 
 /// The limits of blocks in the recipe.

@@ -207,15 +207,15 @@ class DevicePlanner {
       plan.operation = peak.operation;
     }
     std::vector<std::pair<std::string, int64_t>> resident = resident_parts();
-    int64_t fixed = device_.context;
+    const int64_t process = device_.context + device_.margin;
+    int64_t fixed = process;
     for (const auto& [name, bytes] : resident) fixed += bytes;
     const int64_t a_stream = device_.workspace + plan.range;
     const auto max = static_cast<int>(std::min<int64_t>(device_.max_streams, at_once));
     for (int blocks = 1; blocks <= max; ++blocks) {
       // A run makes this plan itself, within its budget, while tensors have no planned places yet.
-      const int64_t region =
-          fixed - device_.context + std::max(blocks * a_stream, device_.workspace + unplanned_);
-      plan.budget_for.push_back(device_.context + (region + device_.unit - 1) / device_.unit * device_.unit);
+      const int64_t region = fixed - process + std::max(blocks * a_stream, device_.workspace + unplanned_);
+      plan.budget_for.push_back(process + (region + device_.unit - 1) / device_.unit * device_.unit);
     }
     plan.min_budget = plan.budget_for.front();
     plan.feasible = plan.budget >= plan.min_budget;
@@ -225,6 +225,7 @@ class DevicePlanner {
     if (plan.feasible) keep_rows(plan, fixed);
     plan.staging = blocks * std::max(staging_, max_found(works));
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
+    if (device_.margin > 0) plan.parts.emplace_back("margin", device_.margin);
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * (plan.rows > 0 ? plan.lane : plan.range));
     if (plan.rows > 0) plan.parts.emplace_back("features", plan.feature_bytes);
@@ -242,8 +243,9 @@ class DevicePlanner {
     if (source == nullptr) return;
     plan.lane =
         DeviceRegion::round_up(std::max(plan.range, unplanned_) + (plan.exact ? plan.range / 8 : plan.range));
-    const int64_t region = (plan.budget - device_.context) / device_.unit * device_.unit;
-    const int64_t left = region - (fixed - device_.context) - plan.blocks * (device_.workspace + plan.lane);
+    const int64_t process = device_.context + device_.margin;
+    const int64_t region = (plan.budget - process) / device_.unit * device_.unit;
+    const int64_t left = region - (fixed - process) - plan.blocks * (device_.workspace + plan.lane);
     plan.rows = std::clamp<int64_t>((left - DeviceRegion::kAlignment) / row_bytes(), 0,
                                     std::min<int64_t>(source->count(), std::numeric_limits<int32_t>::max()));
     plan.feature_bytes = DeviceRegion::round_up(plan.rows * row_bytes());

@@ -58,7 +58,7 @@ struct PlanInput {
   int64_t optimizer_tensors = 0;
   std::optional<PlannedDevice> device = {};  ///< If set, the run is planned for this device, too.
 
-  BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
+  BlockShapes block_shapes() const { return {shapes, source->prefix_shapes(), source->part_counts()}; }
   EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }
 };
 

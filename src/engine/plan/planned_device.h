@@ -15,6 +15,8 @@ struct PlannedDevice {
   int64_t budget = 0;
   /// Bytes that the driver and its libraries use for the process and its threads.
   int64_t context = kAssumedContext;
+  /// Bytes left free for a context that was assumed, not measured: another model's may be larger.
+  int64_t margin = 0;
   int64_t workspace = kAssumedWorkspace;  ///< Bytes that cuBLAS uses for each stream.
   int64_t unit = 1;                       ///< The region is a multiple of this.
   int max_streams = kMaxStreams;
@@ -29,8 +31,11 @@ struct PlannedDevice {
   /// bench/results/gpu.md). They depend on driver and GPU; a run measures them when it opens the device.
   static constexpr int64_t kAssumedContext = 617 * kMiB;
   static constexpr int64_t kAssumedWorkspace = (33 + 33) * kMiB;
-  /// The maximum number of queues of a device (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
-  static constexpr int kMaxStreams = 32;
+  /// The margin for a model on which no context was measured.
+  static constexpr int64_t kMarginOfUnmeasured = 128 * kMiB;
+  /// The number of streams beyond which more do not help: on an H200, a large GAT trained 132,619 graphs/s
+  /// with 4 blocks in flight and 134,490 with 8 (bench/results/gpu.md), which use twice the memory.
+  static constexpr int kMaxStreams = 4;
 };
 
 }  // namespace plimsoll

@@ -54,7 +54,8 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
   Terms min(open.size(), 0);
   min[kOne] = 1;
-  if (open[kNodes] > OrderTerms::kMaxPieceNodes) boxes[0].count = std::max<int64_t>(boxes[0].count, 1);
+  if (open[kParts] == 0 && open[kNodes] > OrderTerms::kMaxPieceNodes)
+    boxes[0].count = std::max<int64_t>(boxes[0].count, 1);
   for (const bool closed : {false, true})
     if (boxes[closed ? 1 : 0].count > 0)
       boxes[closed ? 1 : 0].widen(min, corner(in.training, in.block_shapes(), in.limits, options, closed));

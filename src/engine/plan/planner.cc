@@ -20,6 +20,7 @@
 #include "engine/plan/probes.h"
 #include "engine/plan/sample_probes.h"
 #include "engine/plan/static_tape.h"
+#include "engine/plan/typed_probes.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
@@ -130,7 +131,9 @@ class Planner {
         probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
       };
       const RowWidths of_probes = engine ? widths : RowWidths();
-      if (prefixes_in(box.highest) > 0)
+      if (widths.layout != nullptr)
+        visit_typed_probes(widths, record);
+      else if (prefixes_in(box.highest) > 0)
         visit_sample_probes(box.highest, of_probes, work.options, record);
       else
         std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
+#include "sample/typed/sample_layout.h"
 
 namespace plimsoll {
 
@@ -30,6 +31,8 @@ void GraphBlock::clear() {
   pos.clear();
   prefixes.clear();
   row_place.clear();
+  codes.clear();
+  parts.clear();
 }
 
 namespace {
@@ -47,6 +50,10 @@ template <typename V>
 void fill_room_in(V& values, int64_t count) {
   make_room_in(values, count);
   values.assign(static_cast<size_t>(count), 0);
+}
+
+int64_t counts_of(const RowWidths& widths) {
+  return widths.layout != nullptr ? static_cast<int64_t>(widths.layout->counts) : 0;
 }
 
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
@@ -112,14 +119,17 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(targets, widths.targets.numbers(size.graphs, size.nodes));
   fill_room_in(pos, widths.coordinates * size.nodes);
   fill_room_in(row_place, widths.row_places ? size.nodes : 0);
+  fill_room_in(codes, widths.node_codes * size.nodes);
+  fill_room_in(parts, counts_of(widths));
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
 
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
-  return 8 * (4 * size.graphs + 2 + size.nodes) +
+  return 8 * (4 * size.graphs + 2 + size.nodes + counts_of(widths)) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
-         4 * (size.nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0)) +
+         4 * (size.nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0) +
+                            widths.node_codes) +
               size.edges * (2 + widths.edge_features) + 3 * size.pairs +
               widths.teacher.numbers(size.graphs, size.nodes) +
               widths.targets.numbers(size.graphs, size.nodes));

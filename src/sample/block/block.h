@@ -13,6 +13,8 @@
 
 namespace plimsoll {
 
+struct SampleLayout;
+
 /// Sizes of one graph. They determine the memory that its block needs.
 struct GraphShape {
   int32_t nodes = 0;
@@ -69,6 +71,9 @@ struct RowWidths {
   bool row_places = false;  ///< Whether GraphBlock::row_place is used.
   /// If above 0, nodes have no features: the one number of a node is its number in the graph, below this.
   int64_t node_numbers = 0;
+  int64_t node_codes = 0;  ///< Maximum codes per node of any type, if nodes have types.
+  /// The types of nodes and edges (GraphBlock::parts); null if there is one of each.
+  const SampleLayout* layout = nullptr;
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -97,6 +102,13 @@ struct GraphBlock {
   /// the left-out rows, or -1 - p for row p of x, whose first rows are then the rows of the other nodes, in
   /// node order. If empty, x has a row for each node.
   Vector<int32_t, Tag::blocks> row_place;
+
+  // If nodes have types, the graphs are not one after the other. Nodes of a type are in the order of hops,
+  // then of graphs, and so are edges, which are numbered within the types of their ends. x has the numbers of
+  // each type, [nodes, numbers], and `edges` those of each edge type, one type after the other.
+  Vector<int32_t, Tag::blocks> codes;  ///< Codes of each type, [columns, nodes], one type after the other.
+  /// The sums of the counts of SampleLayout over the graphs of the block; empty if nodes have no types.
+  Vector<int64_t, Tag::blocks> parts;
 
   /// Makes the block empty. Its memory is kept for the next block.
   void clear();
@@ -158,6 +170,10 @@ class BlockSource {
   /// For sources of samples: shapes of the parts of each graph within 0 .. hops-1 hops of its seeds, without
   /// labels. [graphs(), hops], computed by shapes() and valid until its next call.
   virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
+
+  /// For sources of samples with node types: the counts of SampleLayout, [graphs(), counts], computed by
+  /// shapes() and valid until its next call.
+  virtual std::span<const int32_t> part_counts() const { return {}; }
 
   /// Maximum additional bytes (Tag::cache) that make reading faster; 0 if a cache does not help.
   virtual int64_t max_cache_bytes() const { return 0; }

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace plimsoll {
+
+/// A model of GPU that runs can be planned for without having one.
+struct DeviceModel {
+  std::string_view name;  ///< The word of --device-model.
+  std::string_view chip;  ///< Part of the name that CUDA reports for every card of the model.
+  /// Bytes that CUDA reports as the total memory of a card on Linux.
+  int64_t bytes = 0;
+  /// Whether the context of a process was measured on a card of this model (bench/results/gpu.md).
+  bool is_measured = false;
+};
+
+/// Returns the model with this name. Errors: UsageError that names the nearest one.
+const DeviceModel& find_device_model(std::string_view name);
+
+/// Throws NoDevice unless a device of this name, as CUDA reports it, with `bytes` bytes in total, is a card
+/// of the model.
+void require_device_model(const DeviceModel& model, std::string_view reported, int64_t bytes);
+
+}  // namespace plimsoll

@@ -1,0 +1,20 @@
+#include "device/stand_in.h"
+
+#include "device/device_choice.h"
+#include "device/host_device.h"
+
+namespace plimsoll {
+
+void require_stand_in() {
+  if (PLIMSOLL_STAND_IN == 0)
+    throw NoDevice(
+        "--device stand-in: this build has no stand-in for a GPU; configure with -DPLIMSOLL_STAND_IN=ON, "
+        "which is for tests, or use --device cpu");
+}
+
+std::unique_ptr<Device> open_stand_in() {
+  require_stand_in();
+  return make_host_device({.bytes = kStandInBytes, .host_computes = true});
+}
+
+}  // namespace plimsoll

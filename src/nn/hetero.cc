@@ -1,0 +1,112 @@
+#include "nn/hetero.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <fmt/format.h>
+
+#include "ops/aggregate/aggregate.h"
+#include "ops/embedding/embedding.h"
+#include "ops/module_scope.h"
+
+namespace plimsoll {
+
+at::Tensor Hetero::Norm::forward(const at::Tensor& x) const {
+  return at::layer_norm(x, {x.size(1)}, weight, bias, 1e-5);
+}
+
+Hetero::Hetero(const HeteroOptions& options, uint64_t seed) : options_(options), parameters_(seed) {
+  for (const HeteroOptions::NodeType& type : options_.nodes) encoders_.push_back(make_encoder(type));
+  for (int64_t layer = 0; layer < options_.layers; ++layer) layers_.push_back(make_layer(layer));
+  head_ = Linear(parameters_, "head", options_.channels, options_.outputs);
+  if (options_.values) units_ = TargetUnits::of(parameters_, options_.outputs);
+}
+
+Hetero::Norm Hetero::make_norm(const std::string& prefix) {
+  return {parameters_.add(prefix + ".weight", {options_.channels}, Init::constant(1)),
+          parameters_.add(prefix + ".bias", {options_.channels}, Init::zeros())};
+}
+
+Hetero::Encoder Hetero::make_encoder(const HeteroOptions::NodeType& type) {
+  const int64_t channels = options_.channels;
+  const std::string prefix = "encoders." + type.name;
+  Encoder encoder;
+  encoder.lin = Linear(parameters_, prefix + ".lin", type.numbers, channels);
+  for (size_t i = 0; i < type.vocabularies.size(); ++i)
+    encoder.embeddings.push_back(parameters_.add(fmt::format("{}.embeddings.{}.weight", prefix, i),
+                                                 {type.vocabularies[i], channels}, Init::normal()));
+  encoder.lin1 = Linear(parameters_, prefix + ".lin1", channels, channels);
+  encoder.norm1 = make_norm(prefix + ".norm1");
+  encoder.lin2 = Linear(parameters_, prefix + ".lin2", channels, channels);
+  encoder.norm2 = make_norm(prefix + ".norm2");
+  return encoder;
+}
+
+std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
+  const int64_t channels = options_.channels;
+  const int64_t hops = options_.layers - 1 - layer;  // Hops between the nodes that it computes and the seeds.
+  std::vector<Target> targets(options_.nodes.size());
+  for (size_t type = 0; type < targets.size(); ++type) {
+    if (options_.nodes[type].first_hop > hops) continue;
+    Target& target = targets[type];
+    const std::string& name = options_.nodes[type].name;
+    target.root = Linear(parameters_, fmt::format("convs.{}.roots.{}", layer, name), channels, channels,
+                         /*bias=*/false);
+    for (size_t e = 0; e < options_.edges.size(); ++e) {
+      const HeteroOptions::EdgeType& edges = options_.edges[e];
+      if (edges.target != static_cast<int64_t>(type) || edges.first_hop > hops + 1) continue;
+      target.edges.push_back(e);
+      target.linear.emplace_back(parameters_, fmt::format("convs.{}.convs.{}.lin_l", layer, edges.name),
+                                 channels, channels);
+    }
+    target.norm = make_norm(fmt::format("norms.{}.{}", layer, name));
+  }
+  return targets;
+}
+
+at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
+  const Encoder& encoder = encoders_[type];
+  const ModuleScope scope("encoders." + options_.nodes[type].name);
+  at::Tensor x = encoder.lin.forward(batch.numbers[type]);
+  for (size_t i = 0; i < encoder.embeddings.size(); ++i)
+    x = x + embedding_rows(encoder.embeddings[i], batch.codes[type].select(0, static_cast<int64_t>(i)));
+  at::Tensor h = at::relu(encoder.norm1.forward(encoder.lin1.forward(x)));
+  h = encoder.norm2.forward(encoder.lin2.forward(h));
+  return at::relu(h + x);
+}
+
+// Computes the nodes of a type. Edge types are added in their order, so that the sum has the same bits.
+at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h,
+                       const TypedBatch& batch) const {
+  const Target& target = layers_[layer][type];
+  const int64_t targets = batch.nodes_within(type, options_.layers - 1 - static_cast<int64_t>(layer));
+  at::Tensor out = target.root.forward(h[type].narrow(0, 0, targets));
+  for (size_t i = 0; i < target.edges.size(); ++i) {
+    const at::Tensor& order = batch.orders[layer][target.edges[i]];
+    const at::Tensor& sources = h[static_cast<size_t>(options_.edges[target.edges[i]].source)];
+    at::Tensor scale;
+    if (options_.mean) scale = in_degrees(order, sources.size(0), targets).clamp_min_(1).reciprocal_();
+    out = out + target.linear[i].forward(aggregate(sources, order, {}, scale, targets));
+  }
+  return at::relu(target.norm.forward(out));
+}
+
+at::Tensor Hetero::embed(const Batch& batch, const DropoutKey&) const {
+  const TypedBatch& types = batch.types;
+  std::vector<at::Tensor> h;
+  for (size_t type = 0; type < encoders_.size(); ++type) h.push_back(encode(type, types));
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    const ModuleScope scope(fmt::format("convs.{}", layer));
+    std::vector<at::Tensor> next(h.size());
+    for (size_t type = 0; type < h.size(); ++type)
+      if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, types);
+    h = std::move(next);
+  }
+  return h[static_cast<size_t>(options_.seeds)];
+}
+
+at::Tensor Hetero::apply_head(const at::Tensor& embeddings) const {
+  const ModuleScope scope("head");
+  return units_.values(head_.forward(embeddings));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nn/graph_model.h"
+#include "nn/linear.h"
+
+namespace plimsoll {
+
+/// What a Hetero model is made of. Types are those that samples of its seeds can have, in the order of the
+/// batch.
+struct HeteroOptions {
+  struct NodeType {
+    std::string name;
+    int64_t numbers = 0;
+    std::vector<int64_t> vocabularies = {};  ///< Number of codes in each column of codes.
+    int64_t first_hop = 0;                   ///< Nearest hop that has such nodes.
+  };
+  struct EdgeType {
+    std::string name;  ///< SOURCE___NAME___TARGET
+    int64_t source = 0, target = 0;
+    int64_t first_hop = 1;
+  };
+  std::vector<NodeType> nodes;
+  std::vector<EdgeType> edges;
+  int64_t seeds = 0;  ///< The node type of the seeds.
+  int64_t layers = 2;
+  int64_t channels = 64;
+  bool mean = false;  ///< Layers take the mean over neighbours, not the sum.
+  int64_t outputs = 2;
+  bool values = false;  ///< Return values, not logits of classes.
+};
+
+/// A network for samples with node types and edge types, one output per seed:
+///
+/// - an encoder for each node type: a linear layer over its numbers plus an embedding for each column of
+///   codes, then a residual block of two linear layers with layer normalisation, as in RelBench's baseline
+///   (Robinson et al., "RelBench", 2024);
+/// - layers: for each edge type GraphSAGE's sum or mean over neighbours and a linear layer, added up over the
+///   edge types into a node type and a linear layer of the nodes themselves; layer normalisation and ReLU. A
+///   layer computes only the nodes that later layers read;
+/// - a linear layer over the seeds.
+///
+/// Parameters: encoders.TYPE.lin.*, encoders.TYPE.embeddings.I.weight, encoders.TYPE.lin1.*, .norm1.*,
+/// .lin2.*, .norm2.*; convs.L.convs.EDGE_TYPE.lin_l.*, as PyTorch Geometric's HeteroConv names them;
+/// convs.L.roots.TYPE.weight; norms.L.TYPE.*; head.*. Buffers of a model of values: target.mean,
+/// target.scale. It does not run layers again in backward.
+class Hetero final : public GraphModel {
+ public:
+  Hetero(const HeteroOptions& options, uint64_t seed);
+
+  at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor apply_head(const at::Tensor& embeddings) const override;
+  int64_t embedding() const override { return options_.channels; }
+  const ParameterList& parameters() const override { return parameters_; }
+  int64_t classes() const override { return options_.outputs; }
+  FeatureWidths features() const override { return {}; }
+  CollateOptions collate_options() const override { return {.layers = options_.layers}; }
+  TargetUnits target_units() const override { return units_; }
+
+ private:
+  struct Norm {
+    at::Tensor weight, bias;
+    at::Tensor forward(const at::Tensor& x) const;
+  };
+  struct Encoder {
+    Linear lin, lin1, lin2;
+    std::vector<at::Tensor> embeddings;
+    Norm norm1, norm2;
+  };
+  // The part of a layer for one node type; empty if the layer does not compute it.
+  struct Target {
+    Linear root;
+    Norm norm;
+    std::vector<size_t> edges;   // Edge types into it.
+    std::vector<Linear> linear;  // One for each of them.
+  };
+
+  Norm make_norm(const std::string& prefix);
+  Encoder make_encoder(const HeteroOptions::NodeType& type);
+  std::vector<Target> make_layer(int64_t layer);
+  at::Tensor encode(size_t type, const TypedBatch& batch) const;
+  at::Tensor run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const TypedBatch& batch) const;
+
+  HeteroOptions options_;
+  ParameterList parameters_;
+  std::vector<Encoder> encoders_;
+  std::vector<std::vector<Target>> layers_;  // [layers][node types]
+  Linear head_;
+  TargetUnits units_;
+};
+
+}  // namespace plimsoll

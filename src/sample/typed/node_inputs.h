@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "memory/vector.h"
+#include "sample/typed/number_column.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// Numbers that describe a time relative to that of the seed: sine and cosine of the days between them in
+/// kTimeWaves wavelengths (the positional encoding of Vaswani et al., NeurIPS 2017, which RelBench's models
+/// use), and the logarithm of the days.
+inline constexpr int64_t kTimeWaves = 8;
+inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
+
+/// What a model reads of the nodes of one type, made from their columns:
+///
+/// - numbers, booleans and vectors with mean 0 and deviation 1 over the rows that are known at the training
+///   cut. A missing value is 0, the mean, and a column that misses values has an indicator, which is 1 then;
+/// - times, that of the node included, relative to the time of the seed, and their hour, weekday and month as
+///   codes. A missing time is all 0;
+/// - categories as codes, counted from 1 over the values that occur in rows known at the training cut. Code 0
+///   is a value that is missing or was not seen by then.
+///
+/// Nodes without numbers have one number, which is 1, so that every node has an input.
+///
+/// It borrows mapped columns. Thread-safe after its construction.
+class NodeInputs {
+ public:
+  struct Options {
+    int64_t cut = 0;                       ///< The training cut, in nanoseconds since 1970-01-01.
+    std::vector<std::string> hidden = {};  ///< Columns that the task hides.
+  };
+  /// `type` is an entry of `node_types` in the manifest, and `time` [nodes] the times of the nodes, or empty.
+  /// Errors: InputError for damaged columns; BudgetExceeded.
+  NodeInputs(const DataSetView& set, const Json& type, std::span<const int64_t> time, const Options& options);
+
+  /// Numbers per node.
+  int64_t numbers() const { return numbers_; }
+  /// Number of codes in each column of codes, with code 0.
+  std::vector<int64_t> vocabularies() const;
+  /// Columns that are not read, each with its reason.
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
+  /// Writes the numbers [numbers()] and codes of a node for a seed with this time. Code c goes to
+  /// codes[c * stride].
+  void write(int64_t node, int64_t seed_time, float* numbers, int32_t* codes, int64_t stride) const;
+
+ private:
+  struct Number {
+    NumberColumn column;
+    int64_t width = 1;  // Numbers per node; above 1 for a vector.
+    bool has_indicator = false;
+    std::vector<double> mean, deviation;  // [width]
+  };
+  struct Time {
+    NumberColumn column;
+    double per_day = 0;  // Units of the column in a day.
+    bool has_indicator = false;
+  };
+  struct Category {
+    NumberColumn column;
+    Vector<int32_t, Tag::columns> code;  // Of each value of the vocabulary.
+    int64_t codes = 1;
+  };
+
+  void add(const DataSetView& set, const Json& column);
+  void add_time(const DataSetView& set, const std::string& column, const std::string& unit, bool may_miss);
+  void learn(Number& number) const;
+  void learn(Category& category) const;
+  template <typename Use>
+  void each_known(const Use& use) const;
+
+  int64_t nodes_;
+  std::span<const int64_t> time_;
+  int64_t cut_;
+  int64_t numbers_ = 0;
+  bool is_constant_ = false;  // Whether the only number is 1.
+  std::vector<Number> number_columns_;
+  std::vector<Time> times_;
+  std::vector<Category> categories_;
+  std::vector<std::string> left_out_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// A stored column of numbers of any dtype, with its mask of missing values, read by element. It borrows
+/// mapped columns. Thread-safe.
+class NumberColumn {
+ public:
+  /// `valid` names the mask, or is empty if the column has none. Errors: InputError for a column that is not
+  /// there.
+  NumberColumn(const DataSetView& set, const std::string& column, const std::string& valid);
+
+  int64_t size() const { return size_; }
+  bool has_mask() const { return !valid_.empty(); }
+  bool is_missing(int64_t element) const {
+    return !valid_.empty() && valid_[static_cast<size_t>(element)] == 0;
+  }
+  /// Returns the value, NaN where missing.
+  double at(int64_t element) const {
+    return is_missing(element) ? std::numeric_limits<double>::quiet_NaN() : read_(data_, element);
+  }
+  /// Returns a whole number, such as a code or a time, which is not converted to a float.
+  int64_t whole(int64_t element) const { return whole_(data_, element); }
+
+ private:
+  template <typename T>
+  bool use_if(const std::string& dtype);
+
+  const std::byte* data_ = nullptr;
+  int64_t size_ = 0;
+  std::span<const uint8_t> valid_;
+  double (*read_)(const std::byte* data, int64_t element) = nullptr;
+  int64_t (*whole_)(const std::byte* data, int64_t element) = nullptr;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,111 @@
+#include "sample/typed/task_seeds.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+const TaskView& find_seed_task(const TypedGraphView& graph, const std::string& name) {
+  const auto found = std::ranges::find(graph.tasks(), name, &TaskView::name);
+  if (found != graph.tasks().end()) return *found;
+  std::vector<std::string> names;
+  for (const TaskView& task : graph.tasks()) names.push_back(task.name);
+  throw UsageError(fmt::format("relational.task: found '{}', expected a task of {}: {}", name,
+                               graph.set().folder().string(),
+                               names.empty() ? "it has none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+const Json& entry_named(const Json& list, const std::string& name) {
+  return *std::ranges::find_if(list, [&](const Json& entry) { return entry.at("name") == name; });
+}
+
+}  // namespace
+
+TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : name_(name) {
+  const TaskView& task = find_seed_task(graph, name);
+  const std::optional<SeedTask> kind = find_word<SeedTask>(task.type);
+  if (!kind)
+    throw UsageError(fmt::format("relational.task: {} is a task of the type {}, expected {}", name, task.type,
+                                 list_words(kWords<SeedTask>)));
+  kind_ = *kind;
+  entity_ = task.entity;
+  const Json& entry = entry_named(graph.set().manifest().at("tasks"), name);
+  manifest_ = &entry.at("manifest");
+  completes_column_ = find_word<LabelOrigin>(task.kind) == LabelOrigin::autocomplete;
+  int64_t first = 0;
+  for (const SeedsView& seeds : task.splits) {
+    const Json& split = entry_named(entry.at("splits"), seeds.split);
+    const std::string place =
+        fmt::format("{}: task {}, split {}", graph.set().folder().string(), name, seeds.split);
+    if (!split.contains("target"))
+      throw InputError(place + ": has no labels; make them with the relbench command");
+    if (seeds.times.empty() && !seeds.nodes.empty())
+      throw InputError(place + ": its seeds have no times, and a model needs the time of each seed");
+    const Json& target = split.at("target");
+    if (target.contains("vocabulary"))
+      throw InputError(place + ": its labels are texts; number them 0, 1, ... in the table of labels");
+    const auto count = std::ssize(seeds.nodes);
+    splits_.push_back({seeds.split, first, count});
+    parts_.push_back({&seeds, NumberColumn(graph.set(), target.at("column"), target.value("valid", ""))});
+    first += count;
+  }
+  const auto training = std::ranges::find(task.splits, std::string(kTrain), &SeedsView::split);
+  if (training == task.splits.end() || training->nodes.empty())
+    throw InputError(
+        fmt::format("{}: task {} has no seeds in the split train", graph.set().folder().string(), name));
+  cut_ = std::ranges::max(training->times);
+}
+
+size_t TaskSeeds::part_of(int64_t seed) const {
+  size_t part = 0;
+  while (seed >= splits_[part].first + splits_[part].count) ++part;
+  return part;
+}
+
+int64_t TaskSeeds::node(int64_t seed) const {
+  const size_t part = part_of(seed);
+  return parts_[part].seeds->nodes[static_cast<size_t>(seed - splits_[part].first)];
+}
+
+int64_t TaskSeeds::time(int64_t seed) const {
+  const size_t part = part_of(seed);
+  return parts_[part].seeds->times[static_cast<size_t>(seed - splits_[part].first)];
+}
+
+double TaskSeeds::value(int64_t seed) const {
+  const size_t part = part_of(seed);
+  return parts_[part].values.at(seed - splits_[part].first);
+}
+
+int64_t TaskSeeds::label(int64_t seed) const {
+  constexpr double kMaxClass = 65535;
+  const double found = value(seed);
+  const double max = kind_ == SeedTask::binary_classification ? 1 : kMaxClass;
+  if (found >= 0 && found <= max && found == std::floor(found)) return static_cast<int64_t>(found);
+  const Split& split = splits_[part_of(seed)];
+  throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a class 0 .. {}",
+                               name_, seed - split.first, split.name, found, max));
+}
+
+std::vector<std::string> TaskSeeds::hidden(const std::string& node_type) const {
+  std::vector<std::string> names;
+  if (manifest_->contains("remove_columns"))
+    for (const Json& column : manifest_->at("remove_columns")) {
+      if (!column.is_array() || column.size() != 2)
+        throw InputError(fmt::format("task {}: found {} in remove_columns, expected [TABLE, COLUMN]", name_,
+                                     column.dump()));
+      if (column.at(0) == node_type) names.push_back(column.at(1));
+    }
+  if (completes_column_ && node_type == entity_ && manifest_->contains("target_col"))
+    names.push_back(manifest_->at("target_col"));
+  return names;
+}
+
+}  // namespace plimsoll

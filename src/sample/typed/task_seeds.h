@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/words.h"
+#include "sample/typed/number_column.h"
+#include "store/typed_graph.h"
+
+namespace plimsoll {
+
+/// The kinds of tasks whose seeds have one label each, in RelBench's words.
+enum class SeedTask : uint8_t { binary_classification, multiclass_classification, regression };
+template <>
+inline constexpr auto kWords<SeedTask> =
+    std::to_array<std::string_view>({"binary_classification", "multiclass_classification", "regression"});
+
+/// Where labels come from, in RelBench's words: rows after the time of the seed, a column of the entity, or
+/// elsewhere.
+enum class LabelOrigin : uint8_t { forecast, autocomplete, external };
+template <>
+inline constexpr auto kWords<LabelOrigin> = std::to_array<std::string_view>({"forecast", "autocomplete",
+                                                                             "external"});
+
+/// The labelled seeds of a task of a graph with node types, split after split, numbered from 0. It borrows
+/// the columns of the graph. Thread-safe.
+class TaskSeeds {
+ public:
+  static constexpr const char* kTrain = "train";
+
+  /// Errors: UsageError for a task that the graph does not have, or of a kind that is not a SeedTask;
+  /// InputError for a task without labels or times, or without training seeds.
+  TaskSeeds(const TypedGraphView& graph, const std::string& name);
+
+  struct Split {
+    std::string name;
+    int64_t first = 0;  ///< Number of its first seed.
+    int64_t count = 0;
+  };
+  const std::vector<Split>& splits() const { return splits_; }
+  int64_t seeds() const { return splits_.back().first + splits_.back().count; }
+  SeedTask kind() const { return kind_; }
+  const std::string& entity() const { return entity_; }
+
+  int64_t node(int64_t seed) const;
+  int64_t time(int64_t seed) const;
+  /// Returns the value to predict, NaN if it is missing.
+  double value(int64_t seed) const;
+  /// Returns the class to predict. Errors: InputError for a value that is not a class 0, 1, ... .
+  int64_t label(int64_t seed) const;
+
+  /// The training cut: the latest time of a training seed.
+  int64_t cut() const { return cut_; }
+  /// The columns of a node type that must not be read: those that the task hides, and the target of a task
+  /// that completes a column.
+  std::vector<std::string> hidden(const std::string& node_type) const;
+
+ private:
+  struct Part {
+    const SeedsView* seeds;
+    NumberColumn values;
+  };
+  size_t part_of(int64_t seed) const;
+
+  std::string name_, entity_;
+  SeedTask kind_ = SeedTask::regression;
+  std::vector<Split> splits_;
+  std::vector<Part> parts_;  // One for each split.
+  int64_t cut_ = 0;
+  const Json* manifest_ = nullptr;  // The task's own manifest.
+  bool completes_column_ = false;   // Whether the target is a column of the entity.
+};
+
+}  // namespace plimsoll

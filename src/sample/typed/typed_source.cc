@@ -1,0 +1,313 @@
+#include "sample/typed/typed_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/workers.h"
+
+namespace plimsoll {
+namespace {
+
+size_t type_named(const TypedGraphView& graph, const std::string& name) {
+  const auto& types = graph.node_types();
+  return static_cast<size_t>(std::ranges::find(types, name, &NodeTypeView::name) - types.begin());
+}
+
+EdgeTime edge_time_of(const TypedGraphView& graph, const EdgeTypeView& type) {
+  if (type.time.empty()) return EdgeTime::none;
+  if (!type.times.empty()) return EdgeTime::own;
+  const EdgeTime found = parse_word<EdgeTime>(type.time, "time of an edge type");
+  const NodeTypeView& node = graph.node_type(found == EdgeTime::source ? type.source : type.target);
+  return node.time.empty() ? EdgeTime::none : found;
+}
+
+TypedTopology topology_of(const TypedGraphView& graph) {
+  std::vector<TypedNodes> nodes;
+  std::vector<TypedEdges> edges;
+  for (const NodeTypeView& type : graph.node_types()) nodes.push_back({type.nodes, type.time});
+  for (const EdgeTypeView& type : graph.edge_types())
+    edges.push_back({.source = type_named(graph, type.source),
+                     .target = type_named(graph, type.target),
+                     .indptr = type.indptr,
+                     .indices = type.indices,
+                     .has_time = edge_time_of(graph, type),
+                     .time = type.times});
+  return {std::move(nodes), std::move(edges)};
+}
+
+// The time after which RelBench shows no row, in nanoseconds since 1970-01-01. Data of other origin has none.
+int64_t test_timestamp_of(const TypedGraphView& graph) {
+  const Json& manifest = graph.set().manifest();
+  if (!manifest.contains("source") || !manifest.at("source").contains("test_timestamp"))
+    return std::numeric_limits<int64_t>::max();
+  const std::string text = manifest.at("source").at("test_timestamp");
+  std::tm time{};
+  const char* const rest = strptime(text.c_str(), "%Y-%m-%d", &time);
+  const bool has_hours = rest != nullptr && *rest != '\0';
+  if (rest == nullptr || (has_hours && strptime(rest + 1, "%H:%M:%S", &time) == nullptr))
+    throw InputError(
+        fmt::format("{}: found the test_timestamp '{}', expected 2024-12-31 or 2024-12-31 23:59:59",
+                    graph.set().folder().string(), text));
+  return int64_t{timegm(&time)} * 1'000'000'000;
+}
+
+TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopology& topology) {
+  return {.fan_outs = std::vector<std::vector<int64_t>>(topology.edges().size(), options.fan_outs),
+          .strategy = options.strategy};
+}
+
+}  // namespace
+
+/// What one thread needs to read.
+struct TypedSource::Reader {
+  Reader(const TypedTopology& topology, const TypedSourceOptions& options)
+      : sampler(topology, sampler_options(options, topology), options.seed) {}
+
+  TypedSampler sampler;
+  TypedSample sample;
+  std::vector<int64_t> next;  // Next place in the block for each count of the layout.
+};
+
+/// Holds a reader that no other thread uses. Waits for one.
+class TypedSource::BorrowedReader {
+ public:
+  explicit BorrowedReader(const TypedSource& source) : source_(source) {
+    const MutexLock lock(source.mutex_);
+    source.returned_.wait(source.mutex_,
+                          [&]() PLIMSOLL_REQUIRES(source.mutex_) { return !source.free_.empty(); });
+    reader_ = std::move(source.free_.back());
+    source.free_.pop_back();
+  }
+  ~BorrowedReader() {
+    const MutexLock lock(source_.mutex_);
+    source_.free_.push_back(std::move(reader_));
+    source_.returned_.notify_one();
+  }
+  BorrowedReader(const BorrowedReader&) = delete;
+  BorrowedReader& operator=(const BorrowedReader&) = delete;
+  Reader& operator*() { return *reader_; }
+
+ private:
+  const TypedSource& source_;
+  std::unique_ptr<Reader> reader_;
+};
+
+TypedSource::TypedSource(const std::filesystem::path& folder, const TypedSourceOptions& options)
+    : graph_(folder),
+      seeds_(graph_, options.task),
+      topology_(topology_of(graph_)),
+      layout_(layout_of_samples(topology_, type_named(graph_, seeds_.entity()), options.fan_outs.size())),
+      options_(options),
+      last_time_(options.rolling ? std::numeric_limits<int64_t>::max() : test_timestamp_of(graph_)) {
+  make_inputs();
+  widths_.layout = &layout_;
+  if (seeds_.kind() == SeedTask::regression) widths_.targets = {1, /*of_nodes=*/false};
+}
+
+TypedSource::~TypedSource() = default;
+
+void TypedSource::make_inputs() {
+  const Json& types = graph_.set().manifest().at("node_types");
+  for (SampleLayout::Nodes& nodes : layout_.nodes) {
+    const NodeTypeView& view = graph_.node_types()[nodes.type];
+    inputs_.emplace_back(graph_.set(), types.at(nodes.type), view.time,
+                         NodeInputs::Options{seeds_.cut(), seeds_.hidden(view.name)});
+    nodes.numbers = inputs_.back().numbers();
+    nodes.vocabularies = inputs_.back().vocabularies();
+    widths_.node_features = std::max(widths_.node_features, nodes.numbers);
+    widths_.node_codes = std::max(widths_.node_codes, nodes.codes());
+  }
+}
+
+std::vector<std::string> TypedSource::left_out() const {
+  std::vector<std::string> all;
+  for (const NodeInputs& inputs : inputs_)
+    all.insert(all.end(), inputs.left_out().begin(), inputs.left_out().end());
+  for (const SampleLayout::Edges& edges : layout_.edges)
+    for (const Json& column : graph_.set().manifest().at("edge_types").at(edges.type).at("columns"))
+      all.push_back(fmt::format("{}: models do not read columns of edges", std::string(column.at("column"))));
+  return all;
+}
+
+std::span<const int32_t> TypedSource::counts_of(int64_t graph) const {
+  return std::span(counts_).subspan(static_cast<size_t>(graph) * layout_.counts, layout_.counts);
+}
+
+void TypedSource::sample(int64_t graph, Reader& reader) const {
+  const int64_t node = seeds_.node(graph);
+  const int64_t time = std::min(seeds_.time(graph), last_time_);
+  const TypedSeeds seed{layout_.nodes[layout_.seeds].type, std::span(&node, 1), std::span(&time, 1)};
+  reader.sampler.sample(std::span(&seed, 1), /*epoch=*/0, reader.sample);
+}
+
+// Sums the numbers of each hop.
+void TypedSource::count(const TypedSample& sample, int32_t* counts) const {
+  for (const SampleLayout::Nodes& type : layout_.nodes) {
+    const auto& per_hop = sample.nodes[type.type].per_hop;
+    std::inclusive_scan(per_hop.begin() + static_cast<std::ptrdiff_t>(type.first_hop), per_hop.end(),
+                        counts + type.first_count);
+  }
+  for (const SampleLayout::Edges& type : layout_.edges) {
+    const auto& per_hop = sample.edges[type.type].per_hop;  // Of hop 1 and so on.
+    std::inclusive_scan(per_hop.begin() + static_cast<std::ptrdiff_t>(type.first_hop) - 1, per_hop.end(),
+                        counts + type.first_count);
+  }
+}
+
+Vector<GraphShape, Tag::columns> TypedSource::shapes(int threads) const {
+  constexpr int64_t kSeedsAtOnce = 256;
+  const int64_t graphs = this->graphs();
+  Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
+  counts_.assign(static_cast<size_t>(graphs) * layout_.counts, 0);
+  make_readers(threads);
+  Workers workers(threads);
+  workers.run_ordered((graphs + kSeedsAtOnce - 1) / kSeedsAtOnce, [&](int64_t piece, Turn&) {
+    throw_if_interrupted("seeds were sampled");
+    BorrowedReader reader(*this);
+    const int64_t end = std::min((piece + 1) * kSeedsAtOnce, graphs);
+    for (int64_t graph = piece * kSeedsAtOnce; graph < end; ++graph) {
+      sample(graph, *reader);
+      count((*reader).sample, &counts_[static_cast<size_t>(graph) * layout_.counts]);
+      GraphShape& shape = shapes[static_cast<size_t>(graph)];
+      const std::span<const int32_t> counts = counts_of(graph);
+      for (const auto& type : layout_.nodes)
+        shape.nodes += static_cast<int32_t>(layout_.within(type, layout_.hops, counts));
+      for (const auto& type : layout_.edges)
+        shape.edges += static_cast<int32_t>(layout_.within(type, layout_.hops, counts));
+      if (seeds_.kind() != SeedTask::regression) shape.label = static_cast<int32_t>(seeds_.label(graph));
+    }
+  });
+  grow_readers();
+  return shapes;
+}
+
+void TypedSource::make_readers(int threads) const {
+  const MutexLock lock(mutex_);
+  free_.clear();
+  for (int i = 0; i < threads; ++i) {
+    free_.push_back(std::make_unique<Reader>(topology_, options_));
+    free_.back()->next.resize(layout_.counts);
+  }
+}
+
+// Samples the seeds with most nodes and edges of each type and hop with every reader, so that no reader needs
+// more memory later than the plan of the run has seen.
+void TypedSource::grow_readers() const {
+  std::vector<int64_t> largest;
+  for (size_t count = 0; count < layout_.counts; ++count) {
+    int64_t found = 0;
+    for (int64_t graph = 1; graph < graphs(); ++graph)
+      if (counts_of(graph)[count] > counts_of(found)[count]) found = graph;
+    largest.push_back(found);
+  }
+  const MutexLock lock(mutex_);
+  for (const std::unique_ptr<Reader>& reader : free_)
+    for (const int64_t graph : largest) sample(graph, *reader);
+}
+
+void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
+  block.clear();
+  block.parts.assign(layout_.counts, 0);
+  for (const int64_t graph : graphs) {
+    const std::span<const int32_t> counts = counts_of(graph);
+    for (size_t i = 0; i < layout_.counts; ++i) block.parts[i] += counts[i];
+  }
+  const std::span<const int64_t> all(block.parts);
+  size_t numbers = 0, codes = 0, edges = 0;
+  for (const SampleLayout::Nodes& type : layout_.nodes) {
+    const int64_t nodes = layout_.within(type, layout_.hops, all);
+    numbers += static_cast<size_t>(nodes * type.numbers);
+    codes += static_cast<size_t>(nodes * type.codes());
+  }
+  for (const SampleLayout::Edges& type : layout_.edges)
+    edges += static_cast<size_t>(layout_.within(type, layout_.hops, all));
+  block.x.resize(numbers);
+  block.codes.resize(codes);
+  block.edges.resize(2 * edges);
+  BorrowedReader reader(*this);
+  // The nodes of a hop follow those of the hops before it.
+  const auto start = [&](const auto& type) {
+    for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop)
+      (*reader).next[type.first_count + hop - type.first_hop] =
+          hop == type.first_hop ? 0 : layout_.within(type, hop - 1, all);
+  };
+  std::ranges::for_each(layout_.nodes, start);
+  std::ranges::for_each(layout_.edges, start);
+  for (const int64_t graph : graphs) append(graph, *reader, block);
+}
+
+void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const {
+  sample(graph, reader);
+  write_nodes(graph, reader, block);
+  write_edges(reader, block);
+  const std::span<const int32_t> counts = counts_of(graph);
+  int64_t nodes = 0, edges = 0;
+  for (const auto& type : layout_.nodes) nodes += layout_.within(type, layout_.hops, counts);
+  for (const auto& type : layout_.edges) edges += layout_.within(type, layout_.hops, counts);
+  for (const auto& type : layout_.nodes)
+    for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop)
+      reader.next[type.first_count + hop - type.first_hop] += reader.sample.nodes[type.type].per_hop[hop];
+  for (const auto& type : layout_.edges)
+    for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop)
+      reader.next[type.first_count + hop - type.first_hop] += reader.sample.edges[type.type].per_hop[hop - 1];
+  block.graph.push_back(graph);
+  block.node_ptr.push_back(block.node_ptr.back() + nodes);
+  block.edge_ptr.push_back(block.edge_ptr.back() + edges);
+  const bool has_label = seeds_.kind() != SeedTask::regression;
+  block.y.push_back(has_label ? seeds_.label(graph) : 0);
+  if (!has_label) block.targets.push_back(static_cast<float>(seeds_.value(graph)));
+}
+
+void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const {
+  const std::span<const int64_t> all(block.parts);
+  const int64_t time = seeds_.time(graph);
+  float* numbers = block.x.data();
+  int32_t* codes = block.codes.data();
+  for (size_t t = 0; t < layout_.nodes.size(); ++t) {
+    const SampleLayout::Nodes& type = layout_.nodes[t];
+    const int64_t nodes = layout_.within(type, layout_.hops, all);
+    const TypedSample::Nodes& sampled = reader.sample.nodes[type.type];
+    auto node = sampled.node.begin();
+    for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
+      int64_t place = reader.next[type.first_count + hop - type.first_hop];
+      for (int64_t i = 0; i < sampled.per_hop[hop]; ++i, ++place)
+        inputs_[t].write(*node++, time, numbers + place * type.numbers, codes + place, nodes);
+    }
+    numbers += nodes * type.numbers;
+    codes += nodes * type.codes();
+  }
+}
+
+// Writes edges with the numbers of their nodes in the block.
+void TypedSource::write_edges(const Reader& reader, GraphBlock& block) const {
+  const std::span<const int64_t> all(block.parts);
+  // The place in the block of a node of the sample.
+  const auto place_of = [&](const SampleLayout::Nodes& type, int64_t node) {
+    const auto& per_hop = reader.sample.nodes[type.type].per_hop;
+    size_t hop = type.first_hop;
+    while (node >= per_hop[hop]) node -= per_hop[hop++];
+    return static_cast<int32_t>(reader.next[type.first_count + hop - type.first_hop] + node);
+  };
+  int32_t* to = block.edges.data();
+  for (const SampleLayout::Edges& type : layout_.edges) {
+    const TypedSample::Edges& sampled = reader.sample.edges[type.type];
+    size_t edge = 0;
+    for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
+      int32_t* pair = to + 2 * reader.next[type.first_count + hop - type.first_hop];
+      for (int64_t i = 0; i < sampled.per_hop[hop - 1]; ++i, ++edge) {
+        *pair++ = place_of(layout_.nodes[type.source], sampled.row[edge]);
+        *pair++ = place_of(layout_.nodes[type.target], sampled.col[edge]);
+      }
+    }
+    to += 2 * layout_.within(type, layout_.hops, all);
+  }
+}
+
+}  // namespace plimsoll

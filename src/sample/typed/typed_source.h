@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mutex.h"
+#include "sample/block/block.h"
+#include "sample/typed/node_inputs.h"
+#include "sample/typed/sample_layout.h"
+#include "sample/typed/task_seeds.h"
+#include "sample/typed/typed_sampler.h"
+
+namespace plimsoll {
+
+struct TypedSourceOptions {
+  std::string task;               ///< Name of the task whose seeds are the graphs.
+  std::vector<int64_t> fan_outs;  ///< [hops] Neighbours per node and edge type; -1: all.
+  TemporalStrategy strategy = TemporalStrategy::uniform;
+  /// Whether seeds after the `test_timestamp` of the data set see rows up to their own time. If not, they see
+  /// rows up to that timestamp, which is RelBench's rule.
+  bool rolling = false;
+  uint64_t seed = 0;  ///< Seed of the draws.
+};
+
+/// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
+/// sample, which is a tree of its own and has no node or edge later than the seed. It is the same in every
+/// epoch. A block has the samples of its seeds together (GraphBlock::parts). Columns and lists are read from
+/// mapped files.
+///
+/// Statistics and vocabularies come from rows known at the training cut (NodeInputs). Each reading thread
+/// uses a sampler of its own, which shapes() makes.
+class TypedSource final : public BlockSource {
+ public:
+  /// Errors: those of TypedGraphView, TaskSeeds and NodeInputs; UsageError for fan-outs that
+  /// TypedSampler refuses.
+  TypedSource(const std::filesystem::path& folder, const TypedSourceOptions& options);
+  ~TypedSource() override;
+
+  int64_t graphs() const override { return seeds_.seeds(); }
+  int64_t node_features() const override { return widths_.node_features; }
+  int64_t edge_features() const override { return 0; }
+  RowWidths widths() const override { return widths_; }
+  const GraphSetTables& tables() const override { return tables_; }
+  /// Call it after shapes().
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  Vector<GraphShape, Tag::columns> shapes(int threads) const override;
+  std::span<const int32_t> part_counts() const override { return counts_; }
+
+  const TypedGraphView& graph() const { return graph_; }
+  const SampleLayout& layout() const { return layout_; }
+  const TaskSeeds& seeds() const { return seeds_; }
+  /// Returns the columns that models do not read, each with its reason.
+  std::vector<std::string> left_out() const;
+
+ private:
+  struct Reader;
+  class BorrowedReader;
+
+  void make_inputs();
+  void make_readers(int threads) const;
+  void sample(int64_t graph, Reader& reader) const;
+  void count(const TypedSample& sample, int32_t* counts) const;
+  void grow_readers() const;
+  void append(int64_t graph, Reader& reader, GraphBlock& block) const;
+  void write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const;
+  void write_edges(const Reader& reader, GraphBlock& block) const;
+  std::span<const int32_t> counts_of(int64_t graph) const;
+
+  const TypedGraphView graph_;
+  const TaskSeeds seeds_;
+  const TypedTopology topology_;
+  SampleLayout layout_;
+  std::vector<NodeInputs> inputs_;  // By node type of the layout.
+  const TypedSourceOptions options_;
+  int64_t last_time_;  // No seed sees a row after this time.
+  RowWidths widths_;
+  GraphSetTables tables_;
+  mutable Vector<int32_t, Tag::columns> counts_;  // [graphs, layout_.counts]
+
+  mutable Mutex mutex_;
+  mutable ConditionVariable returned_;
+  mutable std::vector<std::unique_ptr<Reader>> free_ PLIMSOLL_GUARDED_BY(mutex_);
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,52 @@
+#include "nn/predictions.h"
+#include "run/block_predictions.h"
+#include "tasks/relational/relational_data.h"
+#include "tasks/relational/relational_evaluation.h"
+#include "tasks/relational/relational_model.h"
+#include "tasks/relational/relational_training.h"
+#include "tasks/relational/tasks.h"
+
+namespace plimsoll {
+namespace {
+
+class Relational final : public Task {
+ public:
+  // Its model is not that of the section `gnn`.
+  bool has_one_model() const override { return false; }
+  std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {
+    std::vector<RecipeChange> changes;
+    add_half(changes, "relational.channels", recipe.relational.channels,
+             [](Recipe& r) -> int64_t& { return r.relational.channels; });
+    return changes;
+  }
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_relational_training(std::move(request));
+  }
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
+    if (asked.of_task != nullptr) asked.of_task->refuse(asked.recipe.task);
+    return evaluate_relational(asked);
+  }
+  // A row for each seed of the task, in the order of its splits.
+  int64_t predict(const PredictionRequest& request) const override {
+    const RelationalData data(request.data, request.recipe);
+    const auto model = load_relational(request.folder.model(request.recipe), request.recipe, data.seeds(),
+                                       data.identity_hash());
+    PredictionWriter writer(request, {.kind = model->gives_values() ? PredictionWriter::Kind::values
+                                                                    : PredictionWriter::Kind::classes,
+                                      .outputs = model->classes(),
+                                      .embedding = request.embeddings ? model->embedding() : 0,
+                                      .class_names = {}});
+    predict_blocks(data.source(), Predictions(*model, request.embeddings), request, writer);
+    if (request.rehearsal != nullptr) return 0;
+    return writer.publish(data.unit(), data.identity());
+  }
+};
+
+}  // namespace
+
+const Task& relational_task() {
+  static const Relational task;
+  return task;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,78 @@
+#include "tasks/relational/relational_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "store/typed_graph.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kTrain = TaskSeeds::kTrain;
+constexpr const char* kValidation = "val";
+
+void require_types(const std::filesystem::path& folder) {
+  if (!has_node_types(read_manifest(folder)))
+    throw InputError(
+        folder.string() +
+        ": has no node types, and the task relational is for graphs that have some; make one with "
+        "`plimsoll ingest tables`, or set task: node_classification");
+}
+
+TypedSourceOptions source_options(const Recipe& recipe) {
+  if (recipe.relational.task.empty())
+    throw UsageError(
+        "relational.task: found no name, expected a task of the data set; `plimsoll inspect` "
+        "lists them");
+  return {.task = recipe.relational.task,
+          .fan_outs = recipe.sampling.fan_outs,
+          .strategy = recipe.relational.neighbours == SampledNeighbours::latest ? TemporalStrategy::last
+                                                                                : TemporalStrategy::uniform,
+          .rolling = recipe.relational.test_history == TestHistory::rolling,
+          .seed = static_cast<uint64_t>(recipe.seed)};
+}
+
+}  // namespace
+
+struct RelationalData::Opened {
+  OpenedData data;
+  const TypedSource* seeds;
+};
+
+RelationalData::Opened RelationalData::open(const std::filesystem::path& folder, const Recipe& recipe) {
+  require_types(folder);
+  auto source = std::make_unique<TypedSource>(folder, source_options(recipe));
+  Opened opened{.data = {}, .seeds = source.get()};
+  opened.data.identity = source->graph().set().identity();
+  opened.data.source = std::move(source);
+  opened.data.unit = "seeds";
+  return opened;
+}
+
+RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe)
+    : RelationalData(folder, recipe, open(folder, recipe)) {}
+
+RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened)
+    : TrainingData(folder, recipe, std::move(opened.data)), seeds_(opened.seeds) {}
+
+GraphList RelationalData::graphs_of(const std::string& split) const {
+  const auto& splits = seeds_->seeds().splits();
+  const auto found = std::ranges::find(splits, split, &TaskSeeds::Split::name);
+  if (found == splits.end() || found->count == 0)
+    throw InputError(
+        fmt::format("{}: the task has no seeds in the split {}; make its labels with the relbench "
+                    "command, then ingest the tables again",
+                    seeds_->graph().set().folder().string(), split));
+  GraphList graphs(static_cast<size_t>(found->count));
+  std::iota(graphs.begin(), graphs.end(), found->first);
+  return graphs;
+}
+
+TrainingSplit RelationalData::split() const {
+  return {.training = graphs_of(kTrain), .validation = graphs_of(kValidation)};
+}
+
+}  // namespace plimsoll

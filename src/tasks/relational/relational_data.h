@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "run/training_data.h"
+#include "sample/typed/typed_source.h"
+
+namespace plimsoll {
+
+/// A graph with node types, as seeds of the task that a recipe names.
+class RelationalData : public TrainingData {
+ public:
+  /// Errors: those of TypedSource; UsageError for a recipe that does not name a task.
+  RelationalData(const std::filesystem::path& folder, const Recipe& recipe);
+
+  const TypedSource& seeds() const { return *seeds_; }
+  /// Returns the numbers of the seeds of a split. Errors: InputError if it has none.
+  GraphList graphs_of(const std::string& split) const;
+  /// Returns the training and validation seeds. Errors: InputError for data without one of these splits.
+  TrainingSplit split() const;
+
+ private:
+  struct Opened;
+  RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
+  static Opened open(const std::filesystem::path& folder, const Recipe& recipe);
+
+  const TypedSource* seeds_;  // Owned by TrainingData.
+};
+
+}  // namespace plimsoll

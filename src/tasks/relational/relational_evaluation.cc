@@ -1,0 +1,177 @@
+#include "tasks/relational/relational_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "engine/predict/list_predictor.h"
+#include "nn/classification.h"
+#include "tasks/classes/classes_evaluation.h"
+#include "tasks/metrics/classification_metrics.h"
+#include "tasks/metrics/ranking.h"
+#include "tasks/metrics/regression_metrics.h"
+#include "tasks/metrics/undefined_figures.h"
+#include "tasks/relational/relational_data.h"
+#include "tasks/relational/relational_model.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+using Figure = std::pair<std::string, std::optional<double>>;
+
+// The figures of a list, in the order of the columns of a table.
+struct RelationalResult {
+  std::string split;
+  int64_t seeds = 0;
+  double loss = 0;
+  std::vector<Figure> figures;
+};
+
+std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::string& only) {
+  std::vector<NamedGraphList> lists;
+  std::string names;
+  for (const TaskSeeds::Split& split : data.seeds().seeds().splits()) {
+    if (split.name == TaskSeeds::kTrain) continue;
+    names += (names.empty() ? "" : ", ") + split.name;
+    if (split.count > 0 && (only.empty() || only == split.name))
+      lists.push_back({split.name, data.graphs_of(split.name)});
+  }
+  if (lists.empty())
+    throw UsageError(fmt::format("--split: found '{}', expected a split with seeds: {}", only, names));
+  return lists;
+}
+
+// The standard deviation of the training labels, with one degree of freedom less.
+double training_deviation(const RelationalData& data) {
+  double mean = 0, squares = 0;
+  int64_t count = 0;
+  for (const int64_t seed : data.graphs_of(TaskSeeds::kTrain)) {
+    const double value = data.seeds().seeds().value(seed);
+    if (std::isnan(value)) continue;
+    const double difference = value - mean;
+    mean += difference / static_cast<double>(++count);
+    squares += difference * (value - mean);
+  }
+  return std::sqrt(squares / static_cast<double>(std::max<int64_t>(count - 1, 1)));
+}
+
+std::vector<Figure> figures_of_classes(std::span<const float> logits, const TaskSeeds& seeds,
+                                       const GraphList& list, int64_t classes) {
+  Vector<int64_t, Tag::columns> labels;
+  labels.reserve(list.size());
+  for (const int64_t seed : list) {
+    labels.push_back(seeds.label(seed));
+    if (labels.back() >= classes)
+      throw InputError(fmt::format("seed {}: the label is {}, but the model knows classes 0 .. {}", seed,
+                                   labels.back(), classes - 1));
+  }
+  const ClassificationFigures found = classification_figures(logits, labels, classes);
+  std::vector<Figure> figures = {{"auc", found.auc}, {"accuracy", found.accuracy}, {"f1", found.f1}};
+  if (classes != 2) return figures;
+  // The difference of the logits orders seeds as the probability of class 1 does.
+  Vector<float, Tag::columns> scores(list.size());
+  Vector<uint8_t, Tag::columns> truth(list.size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    scores[i] = logits[2 * i + 1] - logits[2 * i];
+    truth[i] = static_cast<uint8_t>(labels[i]);
+  }
+  figures.insert(figures.begin() + 1, {"average_precision", Ranking(scores, truth).average_precision()});
+  return figures;
+}
+
+std::vector<Figure> figures_of_values(std::span<const float> values, const TaskSeeds& seeds,
+                                      const GraphList& list, double deviation) {
+  Vector<float, Tag::columns> targets;
+  targets.reserve(list.size());
+  for (const int64_t seed : list) targets.push_back(static_cast<float>(seeds.value(seed)));
+  const TargetErrors errors = regression_figures(values, targets, 1).mean;
+  std::optional<double> nmae;
+  if (errors.mae && deviation > 0) nmae = *errors.mae / deviation;
+  return {{"mae", errors.mae}, {"nmae", nmae}, {"rmse", errors.rmse}, {"r2", errors.r2}};
+}
+
+std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
+  const TypedSource& source = data.seeds();
+  const auto shapes = read_shapes(source, asked.memory.threads);
+  GnnModel model{
+      .model = load_relational(asked.folder.model(asked.recipe), asked.recipe, source, data.identity_hash())};
+  const auto objective = make_relational_objective(asked.recipe, *model.model);
+  const auto lists = lists_of(data, asked.split);
+  const int64_t outputs = model.model->classes();
+  std::vector<size_t> numbers;
+  int64_t longest = 0;
+  for (const NamedGraphList& list : lists) {
+    numbers.push_back(list.graphs.size() * static_cast<size_t>(outputs));
+    longest = std::max(longest, std::ssize(list.graphs));
+  }
+  const bool values = model.model->gives_values();
+  // Labels, scores and their order, next to what the figures hold.
+  const int64_t later =
+      values ? longest * int64_t{sizeof(float)}
+             : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore);
+  ListPredictor predictor({.source = source,
+                           .shapes = shapes,
+                           .model = model,
+                           .limits = limits_of(asked.recipe.training),
+                           .memory = asked.memory,
+                           .exchange = asked.exchange,
+                           .device = asked.device,
+                           .rehearsal = asked.rehearsal,
+                           .lists = lists},
+                          *objective, numbers, later);
+  const double deviation = values ? training_deviation(data) : 0;
+  std::vector<RelationalResult> results;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const auto [loss, found] = predictor.predict(i);
+    results.push_back({lists[i].name, std::ssize(lists[i].graphs), loss,
+                       values ? figures_of_values(found, source.seeds(), lists[i].graphs, deviation)
+                              : figures_of_classes(found, source.seeds(), lists[i].graphs, outputs)});
+  }
+  return results;
+}
+
+Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe) {
+  Json splits = Json::array();
+  for (const RelationalResult& result : results) {
+    Json model = {{"name", "relational"}, {"seed", recipe.seed}, {"loss", result.loss}};
+    for (const auto& [name, value] : result.figures) model[name] = figure_json(value);
+    splits.push_back(
+        {{"name", result.split}, {"items", result.seeds}, {"models", Json::array({std::move(model)})}});
+  }
+  return {{"task", recipe.relational.task},
+          {"test_history", recipe.relational.test_history},
+          {"splits", std::move(splits)}};
+}
+
+}  // namespace
+
+EvaluationResult evaluate_relational(const RunEvaluation& asked) {
+  const RelationalData data(asked.data, asked.recipe);
+  const std::vector<RelationalResult> results = evaluate(asked, data);
+  std::vector<std::string> columns = {"<split", "seeds", "loss"};
+  for (const auto& [name, value] : results.front().figures) columns.push_back(name);
+  Table table(columns);
+  std::vector<std::vector<std::string>> rows;
+  EvaluationResult evaluated;
+  evaluated.json = json_of(results, asked.recipe);
+  evaluated.unit = "seed";
+  for (const RelationalResult& result : results) {
+    std::vector<std::string> row = {result.split, format_count(result.seeds),
+                                    fmt::format("{:.4f}", result.loss)};
+    for (const auto& [name, value] : result.figures) row.push_back(figure_text(value));
+    evaluated.graphs += result.seeds;
+    rows.push_back(row);
+    table.add(std::move(row));
+  }
+  evaluated.table = table.text();
+  if (asked.split.empty())
+    evaluated.report =
+        table_report("Task " + asked.recipe.relational.task + ", evaluated by plimsoll evaluate", columns,
+                     rows, asked.folder, evaluated.notes);
+  return evaluated;
+}
+
+}  // namespace plimsoll

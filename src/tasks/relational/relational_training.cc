@@ -1,0 +1,120 @@
+#include "tasks/relational/relational_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "tasks/relational/relational_data.h"
+#include "tasks/relational/relational_model.h"
+
+namespace plimsoll {
+namespace {
+
+// Throws UsageError for what models of node types do not have.
+void require_supported(const RunRequest& request) {
+  const Recipe& recipe = request.recipe;
+  if (request.is_on_device()) throw UsageError("task relational runs on the CPU; leave --device out");
+  if (recipe.memory.estimation == Estimation::from_shapes)
+    throw UsageError("memory.estimation: task relational is planned from blocks that are run; set measured");
+  if (recipe.training.gradient_checkpointing == GradientCheckpointing::on)
+    throw UsageError(
+        "training.gradient_checkpointing: models of task relational do not run layers again; set "
+        "off");
+  if (recipe.model != ModelKind::gnn)
+    throw UsageError("model: task relational has a model of its own; leave the key out");
+  if (!recipe.data.without.empty())
+    throw UsageError(
+        "data.without: is not for task relational; leave columns out with `plimsoll ingest tables "
+        "--meaning TABLE.COLUMN=skip`");
+}
+
+// The recipe of the stage: a plan with layers that run again would have the same tape.
+Recipe without_recomputation(Recipe recipe) {
+  recipe.training.gradient_checkpointing = GradientCheckpointing::off;
+  return recipe;
+}
+
+class RelationalTraining final : public Training {
+ public:
+  explicit RelationalTraining(RunRequest request)
+      : request_((require_supported(request), std::move(request))),
+        recipe_(without_recomputation(request_.recipe)),
+        data_(request_.data, recipe_),
+        shapes_(read_shapes(data_.source(), request_.memory.threads)),
+        split_(data_.split()) {}
+
+  const TrainingData& data() const override { return data_; }
+  std::string model() const override { return "relational"; }
+
+  std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
+    return {{"gnn", "gnn",
+             [this](const RunOptions& run) {
+               const auto model = make_model();
+               return plan_fit(fit_options(*make_relational_objective(recipe_, *model), run));
+             },
+             [this](const RunOptions& run) { return train(run); }}};
+  }
+
+  std::string trained_on() const override {
+    return fmt::format("{} seeds of {}, validated on {}", format_count(std::ssize(split_.training)),
+                       recipe_.relational.task, format_count(std::ssize(split_.validation)));
+  }
+
+  const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder&,
+                             const RunOptions&) override {
+    return &stages.front();
+  }
+
+ private:
+  std::unique_ptr<GraphModel> make_model() const {
+    int64_t highest = 1;
+    for (const GraphList* list : {&split_.training, &split_.validation})
+      for (const int64_t seed : *list)
+        highest = std::max<int64_t>(highest, shapes_[static_cast<size_t>(seed)].label);
+    return make_relational_model(recipe_, data_.seeds(), highest + 1);
+  }
+
+  FitOptions fit_options(const Objective& objective, const RunOptions& run) const {
+    return {.source = &data_.source(),
+            .shapes = shapes_,
+            .objective = &objective,
+            .recipe = &recipe_,
+            .split = &split_,
+            .run = run};
+  }
+
+  StageReport train(const RunOptions& run) const {
+    if (run.writes())
+      for (const std::string& column : data_.seeds().left_out())
+        request_.observer->note("left out: " + column);
+    const auto model = make_model();
+    learn_target_units(data_.seeds(), split_.training, *model);
+    const auto objective = make_relational_objective(recipe_, *model);
+    StageReport report;
+    report.stage = "gnn";
+    report.unit = "seeds";
+    report.fit = fit(fit_options(*objective, run));
+    report.weights = model->parameters().hash();
+    report.parameters = model->parameters().count();
+    report.graphs = std::ssize(split_.training) + std::ssize(split_.validation);
+    if (run.writes()) save_relational(run.folder / "model.safetensors", *model, data_.identity_hash());
+    return report;
+  }
+
+  const RunRequest request_;
+  const Recipe recipe_;
+  const RelationalData data_;
+  const Vector<GraphShape, Tag::columns> shapes_;
+  const TrainingSplit split_;
+};
+
+}  // namespace
+
+std::unique_ptr<Training> open_relational_training(RunRequest request) {
+  return std::make_unique<RelationalTraining>(std::move(request));
+}
+
+}  // namespace plimsoll
