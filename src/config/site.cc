@@ -60,7 +60,7 @@ void require_time_to_work(int64_t minutes, const std::string& key, const std::st
       at, key, text, kShortestLimit));
 }
 
-// A count is refused, because the job adds the number of its GPUs.
+// A count is refused, because the job appends the number of its GPUs.
 void require_gres(const std::string& gres, const std::string& at) {
   const size_t colon = gres.find(':');
   const std::string last = gres.substr(gres.rfind(':') + 1);  // The whole text if there is no colon.

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The value of --device: cpu, cuda, cuda:N or auto; in builds for tests also stand-in (device/stand_in.h).
+/// The value of --device: cpu, cuda, cuda:N or auto; in builds for tests, also stand-in (device/stand_in.h).
 struct DeviceChoice {
   enum class Kind : uint8_t { cpu, cuda, automatic, stand_in };
   Kind kind = Kind::cpu;
@@ -34,9 +34,8 @@ class NoDevice : public UsageError {
 };
 
 /// Returns the index of the CUDA device that a choice selects on this machine, or nullopt for the CPU and the
-/// stand-in. `auto`
-/// is the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
-/// does not exist.
+/// stand-in. `auto` selects the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA
+/// device is requested and does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
 
 /// A device that has not been opened.

@@ -38,15 +38,16 @@ struct LayerEdges {
   }
 };
 
-/// The nodes and edges of a block of samples with node types and edge types. Each list has the types that
-/// samples can have, in the same order for every block; a type may have no nodes or edges. Nodes of a type
-/// are in the order of hops, so those within some number of hops of the seeds are the first ones.
+/// The nodes and edges of a block of samples with node types and edge types. Each list has one entry per type
+/// that samples can have, in the same order for every block; a type may have no nodes or edges. Nodes of a
+/// type are in the order of hops, so the nodes within some number of hops of the seeds are first.
 struct TypedBatch {
-  std::vector<at::Tensor> numbers;          ///< f32 [N, numbers] of each node type; views like Batch::x.
-  std::vector<at::Tensor> codes;            ///< i32 [columns, N] of each node type; views like Batch::x.
+  std::vector<at::Tensor> numbers;          ///< f32 [N, numbers] for each node type; views like Batch::x.
+  std::vector<at::Tensor> codes;            ///< i32 [columns, N] for each node type; views like Batch::x.
   std::vector<std::vector<int64_t>> nodes;  ///< Number of nodes of each type within 0, 1, ... hops.
-  /// [layers][edge types] The edges that a layer reads (ops/attention/attention.h), from the nodes within one
-  /// more hop than those that it computes. Undefined if the layer does not read the type.
+  /// [layers][edge types] The edges that a layer reads (ops/attention/attention.h). Their sources are the
+  /// nodes within one more hop than the nodes that the layer computes. Undefined if the layer does not read
+  /// the type.
   std::vector<std::vector<at::Tensor>> orders;
 
   int64_t nodes_within(size_t type, int64_t hops) const { return nodes[type][static_cast<size_t>(hops)]; }
@@ -92,7 +93,8 @@ struct Batch {
   at::Tensor targets;  ///< f32 [graphs or nodes, W], values to predict, NaN where unknown; undefined if there
                        ///< are none.
 
-  TypedBatch types;  ///< Nodes and edges if they have types; x, edge_attr and edge_order are then undefined.
+  TypedBatch
+      types;  ///< The nodes and edges, if they have types; x, edge_attr and edge_order are then undefined.
 
   at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
   bool planar = false;  ///< Whether all z coordinates of the data set are equal.
