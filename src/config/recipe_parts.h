@@ -36,7 +36,7 @@ class RecipeParts {
   /// Creates all registered parts, with their defaults.
   RecipeParts();
 
-  /// Errors: Failure if no such part is registered.
+  /// Returns the part of this type. Errors: Failure if it is not registered.
   template <typename Part>
   const Part& get() const {
     for (const std::any& part : parts_)

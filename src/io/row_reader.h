@@ -43,7 +43,7 @@ struct ReadCounts {
 class RowReader {
  public:
   struct Options {
-    std::optional<ReadMethod> way;  ///< choose_method() if not set.
+    std::optional<ReadMethod> way;  ///< Method of reading; unset: choose_method() decides.
     /// Bytes of the buffers (Tag::cache). More are used if a single row needs them.
     int64_t buffer_bytes = 1024 * 1024;
     int64_t longest_gap = 2048;    ///< Maximum bytes between two rows that are read at once.

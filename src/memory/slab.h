@@ -42,7 +42,8 @@ class SlabRange {
   State* state_ = nullptr;
 };
 
-/// Size of a block's range and the places of its pieces. Without pieces, each goes wherever it fits.
+/// Size of a block's range and the places of its pieces. If there are no places, each piece is placed where
+/// it fits.
 struct RangePlan {
   int64_t bytes = 0;
   Vector<PlannedAllocation, Tag::blocks> pieces;

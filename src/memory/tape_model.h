@@ -35,7 +35,7 @@ class TapeModel {
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
-  /// Whether all tapes were the same sequence. If not, only envelope() may be called, not sizes().
+  /// Whether all tapes were the same sequence of events. If not, only envelope() may be called, not sizes().
   bool same_sequence() const { return same_sequence_; }
   const std::string& difference() const { return difference_; }
   /// The sequence of events, with the sizes of the first probe.

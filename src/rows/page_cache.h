@@ -45,7 +45,7 @@ class PageCache {
   static constexpr int64_t kPageBytes = 4096;
 
   struct Options {
-    std::optional<ReadMethod> way;    ///< Unset: choose_method() decides.
+    std::optional<ReadMethod> way;    ///< Method of reading; unset: choose_method() decides.
     int64_t page_bytes = kPageBytes;  ///< A power of two and a multiple of number_bytes.
   };
 

@@ -63,8 +63,8 @@ struct Attention {
 /// Arrays of the backward pass. Each holds the gradient of the array with the same name in Attention.
 template <typename T, typename Stored = T>
 struct AttentionGradients {
-  const Stored* out = nullptr;  ///< [T, H*D], given.
-  const T* alpha = nullptr;     ///< [E (+ T), H], given, or null.
+  const Stored* out = nullptr;  ///< [T, H*D], input.
+  const T* alpha = nullptr;     ///< [E (+ T), H], input, or null.
   T* z = nullptr;               ///< [S, H*D], added to.
   Stored* edge_attr = nullptr;  ///< [E, K], written for edges of the order; null if not requested.
   T* bias = nullptr;            ///< [H*D], added to; null if not requested.
@@ -73,10 +73,10 @@ struct AttentionGradients {
   T* handoff = nullptr;
 };
 
-/// The edges of an order by source, needed if pieces are not closed: transpose_edge_order().
+/// The edges of an order sorted by source (transpose_edge_order()). Needed if pieces are not closed.
 struct OutEdges {
   const int32_t* ptr;       ///< [S + 1].
-  const int32_t* position;  ///< [edges], place in the order.
+  const int32_t* position;  ///< [edges], position in the order.
   const int32_t* target;    ///< [edges].
 };
 
