@@ -42,8 +42,8 @@ class SlabRange {
   State* state_ = nullptr;
 };
 
-/// Size of a block's range and the places of its pieces. If there are no places, each piece is placed where
-/// it fits.
+/// Size of a block's range and the places of its pieces. If `pieces` is empty, each piece is placed where it
+/// fits.
 struct RangePlan {
   int64_t bytes = 0;
   Vector<PlannedAllocation, Tag::blocks> pieces;

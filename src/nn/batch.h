@@ -93,8 +93,8 @@ struct Batch {
   at::Tensor targets;  ///< f32 [graphs or nodes, W], values to predict, NaN where unknown; undefined if there
                        ///< are none.
 
-  TypedBatch
-      types;  ///< The nodes and edges, if they have types; x, edge_attr and edge_order are then undefined.
+  /// The nodes and edges, if they have types; x, edge_attr and edge_order are then undefined.
+  TypedBatch types;
 
   at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
   bool planar = false;  ///< Whether all z coordinates of the data set are equal.

@@ -43,8 +43,8 @@ Hetero::Encoder Hetero::make_encoder(const HeteroOptions::NodeType& type) {
 
 std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   const int64_t channels = options_.channels;
-  const int64_t hops =
-      options_.layers - 1 - layer;  // Maximum hops between the seeds and the nodes that the layer computes.
+  // Maximum hops between the seeds and the nodes that the layer computes.
+  const int64_t hops = options_.layers - 1 - layer;
   std::vector<Target> targets(options_.nodes.size());
   for (size_t type = 0; type < targets.size(); ++type) {
     if (options_.nodes[type].first_hop > hops) continue;
