@@ -8,7 +8,8 @@
 
 namespace plimsoll {
 
-/// Computes the XXH3 hash of a stream of bytes, which is added in any number of parts. Not thread-safe.
+/// Computes the XXH3 hash of a stream of bytes. The stream may be added in any number of parts. Not
+/// thread-safe.
 class Hasher {
  public:
   Hasher();
@@ -24,7 +25,7 @@ class Hasher {
 
   /// Returns XXH3-64 as 16 hex digits: the checksum of a column or a source file.
   std::string hex64() const;
-  /// Returns XXH3-128 as 32 hex digits: the identity of weights and of a recording's content.
+  /// Returns XXH3-128 as 32 hex digits. It identifies weights and the content of a recording.
   std::string hex128() const;
 
  private:

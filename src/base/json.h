@@ -14,15 +14,15 @@
 namespace plimsoll {
 using Json = nlohmann::ordered_json;
 
-/// Writes an enum with a table of words as its word.
+/// Writes an enum value as its text in the enum's table of words (base/words.h).
 template <Worded Enum>
 void to_json(Json& json, Enum value) {
   json = std::string(word_of(value));
 }
 
-/// Limits on the text of a file while it is parsed. At most 100 levels, because copying, comparing and
-/// printing recurse on the stack. At most 4,096 keys per object, because each new key is compared with all
-/// earlier ones.
+/// Limits on the text of a file while it is parsed: at most 100 levels, because copying, comparing and
+/// printing recurse on the stack, and at most 4,096 keys per object, because each new key is compared with
+/// all earlier ones.
 class JsonLimits {
  public:
   /// Checks one event of the parse. Returns false for the first event that exceeds a limit and for all later
@@ -41,8 +41,8 @@ class JsonLimits {
 /// Returns the number as int64. Errors: UsageError for anything but a whole number that fits into 64 bits.
 /// The conversion of nlohmann-json truncates fractions and is undefined beyond 64 bits.
 int64_t whole_number(const Json& json);
-/// Returns an array of whole numbers. Errors: UsageError for a value that is not an array, or as
-/// whole_number() for an element.
+/// Returns an array of whole numbers. Errors: UsageError for a value that is not an array, and the errors of
+/// whole_number() for each element.
 std::vector<int64_t> whole_numbers(const Json& json);
 
 /// Parses the text of a file. The result is discarded (Json::is_discarded) if the text is not JSON or exceeds

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A stream buffer that passes on each part that is written to it.
+// A stream buffer that passes each part written to it to a function.
 class CallbackBuffer : public std::streambuf {
  public:
   explicit CallbackBuffer(const std::function<void(std::string_view)>& take) : take_(take) {

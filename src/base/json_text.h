@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Returns json.dump(indent); -1 prints on one line. Bytes that are not UTF-8, as in paths and names, become
-/// U+FFFD, so it never fails.
+/// Returns json.dump(indent); -1 prints on one line. Bytes that are not UTF-8, such as those of some paths
+/// and names, become U+FFFD, so it never fails.
 std::string json_text(const Json& json, int indent = -1);
 
 /// Prints json_text(json, indent) and a newline on standard output.

@@ -75,8 +75,9 @@ class PLIMSOLL_ANNOTATE(scoped_lockable) MutexUnlock {
   Mutex& mutex_;
 };
 
-/// Waits while the caller holds a mutex, which is unlocked during the wait. A predicate that reads guarded
-/// members needs the annotation: `changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return done_; })`.
+/// A condition variable for Mutex. The caller of a wait holds the mutex, which is unlocked during the wait. A
+/// predicate that reads guarded members needs the annotation: `changed_.wait(mutex_, [&]()
+/// PLIMSOLL_REQUIRES(mutex_) { return done_; })`.
 template <typename Condition>
 class BasicConditionVariable {
  public:
@@ -107,7 +108,8 @@ class BasicConditionVariable {
 };
 
 using ConditionVariable = BasicConditionVariable<std::condition_variable>;
-/// Its waits also end when a std::stop_token requests a stop. It needs more memory and time.
+/// A condition variable whose waits also end when a std::stop_token requests a stop. It needs more memory and
+/// time than ConditionVariable.
 using StoppableConditionVariable = BasicConditionVariable<std::condition_variable_any>;
 
 }  // namespace plimsoll

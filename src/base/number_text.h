@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-// Numbers as text with a decimal point in every locale. std::stod and streams follow the locale of the
-// program that loads the library.
+// Converts between numbers and text with a decimal point, whatever the locale. std::stod and streams follow
+// the locale of the program that loads the library.
 
 /// Parses all of `text` as a finite number. Blanks are not allowed; one leading plus sign is. Returns nullopt
 /// if `text` is not such a number or T cannot represent it.
@@ -24,7 +24,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// Returns the double with the shortest digits that convert back to `value`: 0.1 for 0.1F.
+/// Returns the double that has the fewest decimal digits and converts back to `value`, such as 0.1 for 0.1F.
 inline double shortest_double(float value) {
   std::array<char, 32> digits;
   const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), value);

@@ -22,8 +22,9 @@ T load(const std::byte* from, size_t index) {
   return value;
 }
 
-// Moves sign, exponent and fraction to their places in f32. A subnormal is its fraction times 2^-24. This
-// uses only normal numbers, so it does not depend on whether the processor flushes subnormals to zero.
+// Moves sign, exponent and fraction to their places in f32. A subnormal is its fraction times 2^-24. The
+// computation uses only normal numbers, so it does not depend on whether the processor flushes subnormals to
+// zero.
 float from_f16(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000U} << 16;
   const uint32_t magnitude = half & 0x7FFFU;

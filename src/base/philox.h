@@ -59,7 +59,7 @@ constexpr Philox::Counter philox_counter(Purpose purpose, uint32_t layer, uint32
   return {quad, item, epoch, static_cast<uint32_t>(purpose) << 16 | layer};
 }
 
-/// Returns a number that is uniform in [0, 1), with 24 bits.
+/// Converts 32 random bits to a number that is uniform in [0, 1) and has 24 random bits.
 constexpr float uniform(uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24F;
 }

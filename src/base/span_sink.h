@@ -20,7 +20,7 @@ class SpanSink {
     return track;
   }
 
-  /// Amount of work in a span. All zeros if it has none.
+  /// The amount of work in a span; all zeros if it does not apply.
   struct Size {
     int64_t graphs = 0;
     int64_t nodes = 0;

@@ -44,8 +44,8 @@ Pages pages_held() {
   return pages;
 }
 
-// Returns all limits in force, memory first. The system does not say which one applied, and processes are
-// limited everywhere.
+// Returns all limits in force, memory first. The system does not report which one was reached, and every
+// system limits the number of processes.
 std::string limits_in_force() {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const Pages pages = pages_held();

@@ -4,7 +4,7 @@
 
 #include "base/words.h"
 
-/// Prints an enum with a table of words as its word.
+/// Prints an enum value as its text in the enum's table of words.
 template <plimsoll::Worded Enum>
 struct fmt::formatter<Enum, char> : fmt::formatter<std::string_view, char> {
   auto format(Enum value, fmt::format_context& context) const {

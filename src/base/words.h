@@ -13,7 +13,8 @@
 
 namespace plimsoll {
 
-// Options and words of files are enums in the code. An enum has one table of words, next to it:
+// Values of options and of fields in files are enums in the code. Next to each enum is its one table of
+// words:
 //
 //     enum class JkMode : uint8_t { cat, max, lstm };
 //     template <>
@@ -34,7 +35,7 @@ constexpr std::string_view word_of(Enum value) {
   return kWords<Enum>[static_cast<size_t>(value)];
 }
 
-/// Returns nullopt if no value has this word.
+/// Returns the value with this word, or nullopt if there is none.
 template <Worded Enum>
 constexpr std::optional<Enum> find_word(std::string_view word) {
   for (size_t i = 0; i < kWords<Enum>.size(); ++i)
@@ -46,7 +47,7 @@ constexpr std::optional<Enum> find_word(std::string_view word) {
 std::string list_words(std::span<const std::string_view> words);
 /// Returns "; did you mean 'b'?", or "" if no word is near.
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> words);
-/// Returns the error "WHAT: found 'x', expected a, b or c", with the nearest word if there is one.
+/// Returns the error "WHAT: found 'x', expected a, b or c", with a suggestion if a word is near.
 UsageError unknown_word(std::string_view what, std::string_view word,
                         std::span<const std::string_view> words);
 

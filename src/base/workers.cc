@@ -130,7 +130,8 @@ Workers::Workers(int threads) : state_(std::make_unique<State>()) {
     for (int i = 1; i < threads; ++i)
       state_->helpers.push_back(start_thread([state = state_.get(), i] { state->help(i); }));
   } catch (...) {
-    state_->close();  // The threads that did start would wait for work, and joining them would never end.
+    state_->close();  // Threads that have started would wait for work forever, so joining them would never
+                      // return.
     throw;
   }
 }

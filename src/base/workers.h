@@ -8,7 +8,7 @@ namespace plimsoll {
 
 class OrderedRun;
 
-/// The turn of one item in Workers::run_ordered(), run_stream() included.
+/// The turn of one item in Workers::run_ordered() or run_stream().
 class Turn {
  public:
   /// Returns when all earlier items are done. Code after the call runs in the order of the items, one item at
@@ -56,8 +56,8 @@ class Workers {
   /// and later ones unwind at turn.wait(). The exception is then thrown to the caller.
   void run_ordered(int64_t items, const Work& work);
 
-  /// Runs an unknown number of items. Each is fetched, in order, by the thread that works on it. An exception
-  /// from `take` counts as the exception of the item that it was to fetch.
+  /// Does the same for an unknown number of items. Each is fetched, in order, by the thread that works on it.
+  /// An exception from `take` counts as an exception of the item that it should have fetched.
   void run_stream(const Take& take, const Work& work);
 
  private:

@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-// The kinds of values that the keys of a recipe may have. Each section lists its keys in visit_keys(), which
-// calls visit(key, value, check) with one of these checks.
+// Checks of values in recipes, one type for each kind of value. Each section lists its keys in visit_keys(),
+// which calls visit(key, value, check) with one of these checks.
 
 /// A number.
 struct Range {
@@ -34,7 +34,7 @@ struct EachInRange {
   double min;
   double max;
 };
-/// The name of a preset, which sets the later keys of its section.
+/// The name of a preset. A preset sets the keys of its section that are listed after it.
 template <typename Section>
 struct Preset {
   Section& section;
@@ -47,7 +47,8 @@ struct AutoOr {
   double max;
   bool whole = false;
 };
-// The ranges of options in a model file. They are wider than those of the recipe, and a file is untrusted.
+// Ranges of options in a model file. They are wider than those of a recipe, but must be checked, because
+// files are not trusted.
 struct WholeOption {
   int64_t min;
   int64_t max;
@@ -70,8 +71,8 @@ inline constexpr Range kCount{1, 1e12};
 template <typename T, typename Section>
 concept EitherOf = std::same_as<std::remove_const_t<T>, Section>;
 
-/// `auto`, or a number that was checked when the recipe was read. It stays a text, because the identity of a
-/// run contains it as it was written.
+/// `auto`, or a number that was checked when the recipe was read. It is stored as text, because the identity
+/// of a run contains the number as it was written.
 struct AutoOrNumber {
   static constexpr const char* kAuto = "auto";
 

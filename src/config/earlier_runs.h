@@ -6,11 +6,11 @@
 
 namespace plimsoll {
 
-/// Returns the recipe with the values that earlier versions, without the later keys, used. Runs of these
-/// versions are continued and evaluated under the same rules.
+/// Sets keys that earlier versions did not have to the values that correspond to the behaviour of those
+/// versions. Runs of those versions are then continued and evaluated under the same rules.
 Recipe with_earlier_rules(Recipe recipe);
 
-/// Loads the recipe in the folder of a run, and applies with_earlier_rules() to the keys that it lacks.
+/// Loads the recipe in the folder of a run. Keys that it lacks get the values of with_earlier_rules().
 /// Errors: those of load_recipe().
 Recipe load_run_recipe(const std::filesystem::path& path);
 

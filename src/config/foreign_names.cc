@@ -41,7 +41,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"device", "", "--device cuda, with --device-budget 8GiB or 80%"},
     {"cudnn_benchmark", "", kSameBits},
     {"deterministic", "", kSameBits},
-    // What trains.
+    // What is trained.
     {"stages", "", "--stage; without it a task runs all of its stages"},
     // Training.
     {"lr", "", "training.learning_rate"},
@@ -55,7 +55,7 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"monitor_metric", "", kAlwaysTheBest},
     {"monitor_mode", "", kAlwaysTheBest},
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
-    // Seeing.
+    // Watching a run.
     {"profile", "", "run.profile.active, or train --profile: steps are traced for Perfetto"},
     {"profile_steps", "", "run.profile.active: number of steps to trace"},
     {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line per epoch"},
@@ -77,7 +77,7 @@ std::vector<std::span<const ForeignName>>& registered_names() {
   return all;
 }
 
-// Calls search(names) for the names that other modules registered, then for those of the engine, until it
+// Calls search(names) for the names that other modules registered, then for the engine's names, until it
 // finds something.
 template <typename Search>
 std::string_view first_found(Search&& search) {
@@ -117,7 +117,7 @@ std::string keys_called(std::string_view name) {
   const RecipeKeys all = recipe_keys(recipe);
   std::string keys;
   for (const RecipeKey& key : all.all()) {
-    // A section may repeat another one below a name of its own.
+    // A section may repeat another one under a different name.
     const size_t dot = key.name.find('.');
     const bool repeats = dot != std::string::npos && all.find(key.name.substr(dot + 1)) != nullptr;
     if (repeats || (key.name != called && !key.name.ends_with("." + called))) continue;

@@ -6,24 +6,24 @@
 
 namespace plimsoll {
 
-/// A name of another system. Lines for a value come before the line for any value.
+/// A name that another system uses. An entry for a certain value must precede the entry for any value.
 struct ForeignName {
   std::string_view name;   // The last part of a key, or a section followed by a dot.
   std::string_view value;  // Empty for any value.
   std::string_view instead;
 };
 
-/// Adds names, which take precedence over those that are known. A program calls it at its start.
+/// Adds names, which take precedence over existing ones. Programs call it when they start.
 void register_foreign_names(std::span<const ForeignName> names);
 
-/// Returns, in plain words, what to write instead of a name that other systems use (KD-GAT, Lightning); empty
-/// if the name is unknown. `name` is a key with its section (`training.lr`), a section (`dqn`), or a
-/// command-line option without its dashes (`teacher-path`). `value` is its value, for names for which the
-/// answer depends on it. docs/from-kdgat.md has the whole table.
+/// Returns, in plain words, what to write instead of a name that another system (KD-GAT, Lightning) uses;
+/// empty if the name is unknown. `name` is a key with its section (`training.lr`), a section (`dqn`), or a
+/// command-line option without its dashes (`teacher-path`). `value` is the value of that key or option,
+/// because some answers depend on it. docs/from-kdgat.md has the whole table.
 std::string_view instead_of(std::string_view name, std::string_view value = {});
 
-/// Returns the keys of a recipe with this name, with or without their section, joined by " or "; empty if
-/// there are none. Keys of a section that repeats another one are left out.
+/// Returns the keys of a recipe that have this name, given with or without a section, joined by " or "; empty
+/// if there are none. Keys of a section that repeats another section are left out.
 std::string keys_called(std::string_view name);
 
 }  // namespace plimsoll

@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-// The keys of the first version, but for those of recipe_parts(). Never add or remove a key: every existing
-// run would get another identity.
+// The keys of the first version, except those of recipe_parts(). Never add or remove a key, because every
+// existing run would get another identity.
 constexpr auto kFrozenKeys = std::to_array<std::string_view>({"seed",
                                                               "task",
                                                               "model",

@@ -26,14 +26,15 @@ void read_number(const std::string& key, Number& value, const Range& range, cons
   value = *read;
 }
 
-// Parses a YAML list, from a file or the text of an override, or a single value.
+// Returns the names in a YAML list, which comes from a file or from the text of an override, or in a single
+// value.
 std::vector<std::string> as_names(const std::string& key, const Written& written) {
   if (written.names) return *written.names;
   std::optional<std::vector<std::string>> names;
   try {
     names = names_in(YAML::Load(written.text));
   } catch (const YAML::Exception&) {
-    // Not YAML, but a name that looks like it.
+    // The text is not YAML but a name that looks like it.
   }
   if (!names && written.text.starts_with('['))
     throw UsageError(
@@ -54,7 +55,7 @@ UsageError wrong_word(const std::string& key, std::span<const std::string_view> 
           ? " (bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower; memory is "
             "saved by training.block instead)"
           : "";
-  // A key without a section may also exist in another system, with other words.
+  // A key without a section may also exist in another system, with other values.
   const bool shared = key.find('.') == std::string::npos;
   const std::string_view instead = shared ? instead_of(key, written.text) : "";
   return UsageError(fmt::format(

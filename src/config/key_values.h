@@ -17,20 +17,20 @@
 
 namespace plimsoll {
 
-/// A value as it was written, and where. A list in a file has `names` and no text.
+/// A value as it was written, and the place where it was written. A list in a file has `names` and no text.
 struct Written {
   std::string text;
   std::string where;
   std::optional<std::vector<std::string>> names = {};
 };
-/// What was written, by key.
+/// Written values by key.
 using WrittenValues = std::map<std::string, Written>;
 
 inline constexpr auto kFlagWords = std::to_array<std::string_view>({"false", "true"});
 
-// read_value() sets a value to what was written, if its check allows it. Errors: UsageError with the place,
-// the key and what was expected. A module that adds sections may overload it, and value_text(), for its own
-// types.
+// read_value() sets `value` to what was written, if the check allows it. Errors: UsageError with the place,
+// the key and what was expected. A module that adds sections may overload read_value() and value_text() for
+// its own types.
 
 void read_value(const std::string& key, std::string& value, Text, const Written& written);
 void read_value(const std::string& key, std::string& value, const OneOf& words, const Written& written);
@@ -48,7 +48,8 @@ void require_single(const std::string& key, const Written& written);
 UsageError wrong_word(const std::string& key, std::span<const std::string_view> words,
                       const Written& written);
 
-/// Replaces another spelling of a word of the enum. An enum that has one overloads it next to its words.
+/// Replaces an alternative spelling of a word of the enum. An enum with alternative spellings has an overload
+/// next to its words.
 template <typename Enum>
 void translate_word(Enum, std::string&) {}
 
@@ -67,8 +68,8 @@ void read_value(const std::string& key, Enum& value, const Preset<Section>& pres
   apply_preset(preset.section, value);
 }
 
-/// Returns a value as it is printed in a recipe. Words and texts are in quotes if YAML would read them
-/// otherwise.
+/// Returns a value as it is printed in a recipe. Words and texts are quoted if YAML would read them as
+/// something else.
 std::string value_text(const std::string& value);
 std::string value_text(const AutoOrNumber& value);
 std::string value_text(const std::vector<int64_t>& numbers);

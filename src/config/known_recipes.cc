@@ -20,7 +20,7 @@ const KnownRecipe* find_known(const fs::path& recipe) {
   return found == known.end() ? nullptr : &*found;
 }
 
-// A folder has no text, so it does not hide a known recipe.
+// A folder is not a recipe, so it does not hide a known recipe.
 bool is_file(const fs::path& path) {
   std::error_code unknown;
   return fs::exists(path, unknown) && !fs::is_directory(path, unknown);

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// A recipe of the folder recipes/, which CMake compiles into the program.
+/// A recipe from the folder recipes/. CMake compiles these recipes into the program.
 struct KnownRecipe {
-  std::string_view name;  ///< "gat" for gat.yaml.
+  std::string_view name;  ///< The file's name without its extension: "gat" for gat.yaml.
   std::string_view text;
 
   /// Returns the first line of the recipe, a sentence that says what it trains.
@@ -22,11 +22,11 @@ struct KnownRecipe {
 /// Returns all known recipes, in the order of their names.
 std::span<const KnownRecipe> known_recipes();
 
-/// Returns whether a requested recipe is one of known_recipes(). A file of that name takes precedence.
+/// Returns whether `recipe` names one of known_recipes(); false if a file of that name exists.
 bool is_known_recipe(const std::filesystem::path& recipe);
 
-/// Returns the text of a recipe: that of a file or, if there is no file with that name, that of one of
-/// known_recipes(). Errors: InputError that names the nearest known recipe.
+/// Returns the text of the file `recipe` or, if there is no such file, of the known recipe with that name.
+/// Errors: InputError that names the nearest known recipe.
 std::string read_recipe(const std::filesystem::path& recipe);
 
 }  // namespace plimsoll

@@ -43,7 +43,7 @@ void apply_preset(BlockSection& block, BlockPreset preset) {
       block = {};
       break;
     case BlockPreset::gpu:
-      // Sizes with which an H200 ran a large GAT and a large autoencoder (bench/results/gpu.md). `seeds` is
+      // Sizes with which an H200 ran a large GAT and a large autoencoder (bench/results/gpu.md). `seeds` was
       // not measured.
       block = {.graphs = 512, .nodes = 65'536, .edges = 262'144, .seeds = 1024};
       break;

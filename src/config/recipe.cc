@@ -30,7 +30,7 @@ std::vector<std::string> keys_of_presets() {
   return differing;
 }
 
-// A preset in an override replaces the sizes in the file. Sizes in overrides are kept.
+// A preset in an override replaces the sizes in the file, but not the sizes in other overrides.
 void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& overridden) {
   const auto is_overridden = [&](const std::string& key) {
     return std::ranges::find(overridden, key) != overridden.end();

@@ -24,9 +24,9 @@
 
 namespace plimsoll {
 
-/// What to train, typed. docs/recipe.md documents the keys, defaults and meanings. The header of a section
-/// (config/sections) lists its keys, and visit_sections() the sections. Other modules add sections of their
-/// own (config/recipe_parts.h).
+/// A recipe: what to train, as typed values. docs/recipe.md documents the keys, defaults and meanings. The
+/// header of a section (config/sections) lists its keys, and visit_sections() lists the sections. Other
+/// modules may add sections (config/recipe_parts.h).
 struct Recipe {
   int64_t seed = 42;
   std::string task = default_task();  ///< One of task_names().
@@ -53,8 +53,8 @@ struct Recipe {
   std::string model_name() const { return std::string(uses_paths() ? word_of(model) : word_of(gnn.conv)); }
 };
 
-/// Calls visit(section, values) for each section of a recipe but those of its parts, in the order in which
-/// they are printed.
+/// Calls visit(section, values) for each section of a recipe, except those of its parts, in the order in
+/// which they are printed.
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_sections(RecipeType& r, Visit&& visit) {
   visit("data", r.data);
@@ -73,8 +73,8 @@ void visit_sections(RecipeType& r, Visit&& visit) {
   visit("relational", r.relational);
 }
 
-/// Calls visit(key, value, check) for every key of these sections and those without a section, in the order
-/// in which they are printed. config/checks.h has the checks.
+/// Calls visit(key, value, check) for every key of these sections and every key without a section, in the
+/// order in which they are printed. config/checks.h has the checks.
 template <EitherOf<Recipe> RecipeType, typename Visit>
 void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("seed", r.seed, Range{0, 9e15});
@@ -89,17 +89,17 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   });
 }
 
-/// Reads a YAML recipe and then overrides, each "section.key=value". Missing keys keep their `defaults`.
-/// Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown key (with
-/// the nearest known one), a retired key (with its replacement), a value of the wrong type or out of range,
-/// what a part of the recipe refuses (config/recipe_parts.h).
+/// Reads a YAML recipe and then applies overrides, each "section.key=value". Missing keys keep their
+/// `defaults`. Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown
+/// key (with the nearest known one), a retired key (with its replacement), a value of the wrong type or out
+/// of range, what a part of the recipe refuses (config/recipe_parts.h).
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    Recipe defaults = {});
 /// Reads a recipe from text. `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides, Recipe defaults = {});
 
-/// Returns the keys of a recipe, bound to its values, in the order in which they are printed.
+/// Returns the keys of a recipe, bound to `recipe`'s values, in the order in which they are printed.
 RecipeKeys recipe_keys(Recipe& recipe);
 
 /// Returns every key with its value, in the same order.

@@ -12,17 +12,17 @@
 
 namespace plimsoll {
 
-/// A key of a recipe, bound to the place of its value, which must outlive it.
+/// A key of a recipe, bound to the variable with its value. The variable must outlive this object.
 struct RecipeKey {
-  std::string name;                          ///< With its section: "gnn.heads".
+  std::string name;                          ///< The key with its section, such as "gnn.heads".
   std::function<void(const Written&)> read;  ///< Sets the value. Errors: UsageError.
   std::function<std::string()> text;         ///< Returns the value as it is printed.
   std::vector<std::string_view> words;       ///< The words that the key accepts; empty if it has none.
   bool is_preset = false;
 };
 
-/// The keys of a recipe, in the order in which they are printed. Reading, overriding, printing and checking
-/// all go through it.
+/// The keys of a recipe, in the order in which they are printed. Recipes are read, overridden, printed and
+/// checked through this class.
 class RecipeKeys {
  public:
   template <typename Value, typename Check>
@@ -30,7 +30,8 @@ class RecipeKeys {
     keys_.push_back(key_of(std::move(name), value, check));
   }
 
-  /// Adds the keys of a section, in the order of its visit_keys(), before a key that was added earlier.
+  /// Adds the keys of a section, in the order of its visit_keys(), before `next`, a key that was added
+  /// earlier.
   template <typename Section>
   void add_section_before(std::string_view next, const std::string& section, Section& values) {
     RecipeKeys added;
@@ -42,7 +43,7 @@ class RecipeKeys {
 
   const std::vector<RecipeKey>& all() const { return keys_; }
   std::vector<std::string> names() const;
-  /// Returns null if there is no such key.
+  /// Returns the key with this name, or null if there is none.
   const RecipeKey* find(std::string_view name) const;
   bool has_section(std::string_view name) const;
 

@@ -13,19 +13,19 @@
 
 namespace plimsoll {
 
-/// Sections that a module which `config` does not know adds to every recipe. A program registers them at its
-/// start (cli/main.cc, cli/known_tasks.cc), before it reads a recipe.
+/// Sections that another module adds to every recipe; `config` does not know the module. A program registers
+/// them when it starts (cli/main.cc, cli/known_tasks.cc), before it reads a recipe.
 struct RecipePart {
   std::any defaults;
-  /// Puts the keys of the sections into their places.
+  /// Inserts the keys of the sections into `keys`.
   std::function<void(std::any& values, RecipeKeys& keys)> add_keys;
-  /// Sets values that depend on others, and checks them, after a recipe was read. Errors: UsageError.
+  /// Called after a recipe was read. Sets and checks values that depend on other values. Errors: UsageError.
   std::function<void(std::any& values, const WrittenValues& written)> settle;
   /// The keys that are always part of a run's identity (config/identity.h).
   std::span<const std::string_view> frozen_keys;
 };
 
-/// Adds a part to the recipes that are made from now on. Nothing is done if a part of its type is
+/// Adds a part to all recipes that are made from now on. Does nothing if a part of the same type is already
 /// registered. Not thread-safe.
 void register_recipe_part(RecipePart part);
 const std::vector<RecipePart>& recipe_parts();
@@ -33,10 +33,10 @@ const std::vector<RecipePart>& recipe_parts();
 /// The registered parts of one recipe, with their values.
 class RecipeParts {
  public:
-  /// Makes all registered parts, with their defaults.
+  /// Creates all registered parts, with their defaults.
   RecipeParts();
 
-  /// Errors: Failure if no such part is registered.
+  /// Returns the part of this type. Errors: Failure if it is not registered.
   template <typename Part>
   const Part& get() const {
     for (const std::any& part : parts_)

@@ -16,7 +16,7 @@ std::string place(const std::string& name, const YAML::Node& node) {
   return fmt::format("{}:{}:{}", name, node.Mark().line + 1, node.Mark().column + 1);
 }
 
-// A text of several lines stands for several texts.
+// Returns the lines of a text, or of all texts in a list.
 std::vector<std::string> lines_of(const YAML::Node& node, const std::string& key, const std::string& name) {
   std::vector<std::string> lines;
   const auto add = [&](const YAML::Node& text) {
@@ -41,7 +41,7 @@ std::string line_of(const YAML::Node& node, const std::string& key, const std::s
 // Minimum limit. SLURM signals a job a minute before its limit, and may do so earlier.
 constexpr int64_t kShortestLimit = 2;  // Minutes.
 
-// Returns the time of --time=TIME, --time TIME, -t TIME or -tTIME; empty for another option.
+// Returns the TIME of --time=TIME, --time TIME, -t TIME or -tTIME; empty for any other option.
 std::string time_in(const std::string& option) {
   for (const std::string_view start : {"--time=", "--time ", "-t"})
     if (option.starts_with(start)) {
@@ -60,7 +60,7 @@ void require_time_to_work(int64_t minutes, const std::string& key, const std::st
       at, key, text, kShortestLimit));
 }
 
-// A count is refused, because the job adds the number of its GPUs.
+// A count is refused, because the job appends the number of its GPUs.
 void require_gres(const std::string& gres, const std::string& at) {
   const size_t colon = gres.find(':');
   const std::string last = gres.substr(gres.rfind(':') + 1);  // The whole text if there is no colon.

@@ -15,7 +15,7 @@ struct Site {
                                          ///< shell.
   std::string gres = "gpu";              ///< Generic resource of a GPU in sbatch's notation, without a
                                          ///< count: "gpu" or "gpu:v100".
-  int64_t max_minutes = 0;               ///< Maximum time limit of the partition; 0: none.
+  int64_t max_minutes = 0;               ///< Maximum time limit of the partition, in minutes; 0: none.
 };
 
 /// Loads a site from a file. Errors: InputError (no such file); UsageError with file, line and column: not
@@ -25,8 +25,8 @@ Site load_site(const std::filesystem::path& path);
 /// Reads a site from text. `name` is for the error texts.
 Site parse_site(const std::string& text, const std::string& name);
 
-/// Returns the minutes of a time in sbatch's notation, "90", "MM:SS", "HH:MM:SS", "D-HH:MM:SS", with seconds
-/// rounded up; 0 for any other text.
+/// Converts a time in sbatch's notation ("90", "MM:SS", "HH:MM:SS", "D-HH:MM:SS") to minutes, rounded up;
+/// returns 0 for any other text.
 int64_t minutes_of(const std::string& time);
 
 }  // namespace plimsoll

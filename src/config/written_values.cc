@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Records the lines where documents begin.
+// Records the lines on which documents begin.
 class DocumentLines final : public YAML::EventHandler {
  public:
   std::vector<int> lines;
@@ -49,7 +49,8 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     if (!entry.first.IsScalar()) throw UsageError(where + ": a key must be a name");
     const std::string key = prefix + entry.first.as<std::string>();
-    // An anchor may stand for a map that contains it, so a map deeper than all keys must be an error.
+    // A YAML anchor may stand for a map that contains the anchor itself, so a map deeper than any key must be
+    // an error.
     constexpr auto kDeepest = 3;
     if (entry.second.IsMap() && (keys.has_section(key) || instead_of(key).empty()) &&
         std::count(key.begin(), key.end(), '.') < kDeepest) {

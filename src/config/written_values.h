@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Returns what the YAML text of a recipe says, by key. `name` is for the error texts. Keys that are not
-/// among `keys` go to `unknown`. Errors: UsageError with file, line and column.
+/// Returns the written values of a recipe's YAML text, by key. `name` is for the error texts. Keys that are
+/// not among `keys` are added to `unknown`. Errors: UsageError with file, line and column.
 WrittenValues written_values(const std::string& text, const std::string& name, const RecipeKeys& keys,
                              UnknownKeys& unknown);
 

@@ -15,8 +15,8 @@ namespace plimsoll {
 class DeviceFault : public Failure {
  public:
   enum class Kind : uint8_t {
-    wrong_side,    ///< Host memory where device memory is expected, or vice versa.
-    ended,         ///< Memory that was freed, or was never allocated.
+    wrong_side,    ///< Host memory was found where device memory was expected, or vice versa.
+    ended,         ///< An access to memory that was freed or never allocated.
     unwritten,     ///< A read of memory that was never written.
     missing_wait,  ///< Two unordered accesses, at least one of which is a write.
   };
@@ -40,12 +40,12 @@ class AccessCheck {
   AccessCheck() : clocks_{{1}} {}
   size_t add_stream();
 
-  /// Adds memory in which pieces begin and end. It has no pieces at first.
+  /// Adds memory in which pieces will begin and end. It has no pieces at first.
   void add_memory(Stretch memory, Side side);
   void remove_memory(Stretch memory);
 
-  /// Begin an unwritten piece on a timeline, or end a piece. Earlier accesses to its memory must be ordered
-  /// before. Errors: DeviceFault.
+  /// begin_piece() begins an unwritten piece on a timeline; end_piece() ends a piece. All earlier accesses to
+  /// its memory must be ordered before this point. Errors: DeviceFault.
   void begin_piece(size_t timeline, Stretch piece);
   void end_piece(size_t timeline, Stretch piece);
   /// Checks work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing recorded.
@@ -76,7 +76,8 @@ class AccessCheck {
   bool is_before(const Point& point, const Clock& clock) const;
   void require_order(const Cell& cell, const Clock& clock, size_t timeline, const char* name,
                      bool writes) const;
-  // Returns the cells of exactly these bytes. Errors: DeviceFault if some are in no memory.
+  // Returns the cells that cover exactly these bytes. Errors: DeviceFault if some bytes are outside all added
+  // memory.
   std::pair<Cells::iterator, Cells::iterator> cells_of(const char* name, const void* data, int64_t bytes);
   void split(uintptr_t at);
 

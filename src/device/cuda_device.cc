@@ -18,9 +18,9 @@ void require(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
 }
 
-// While it lives, `index` is the device of the calling thread, unless CUDA refuses. It is used in
-// destructors, which free what they can: after a device has failed, every call of CUDA may fail, and only the
-// first error must be reported.
+// Makes `index` the device of the calling thread while it lives, unless CUDA refuses. For destructors, which
+// free what they can: after a device has failed, every CUDA call may fail, and only the first error must be
+// reported.
 class CurrentIfPossible {
  public:
   explicit CurrentIfPossible(int index) noexcept : error_(cudaGetDevice(&before_)) {

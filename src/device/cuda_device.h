@@ -15,20 +15,21 @@ struct CudaDevices {
 };
 CudaDevices find_cuda_devices();
 
-/// Opens device `index`. Its context is made, measured (by `monitor` if given, otherwise as all memory that
-/// is not free), and entered in the ledger, whose budget is `budget`. Errors: Failure with CUDA's own text;
-/// DeviceBudgetExceeded if the context alone exceeds the budget; Failure in a build without CUDA.
+/// Opens device `index`. Creates its context, measures it (by `monitor` if given, otherwise as all memory
+/// that is not free) and enters it in the device's ledger, whose budget is `budget`. Errors: Failure with
+/// CUDA's own text; DeviceBudgetExceeded if the context alone exceeds the budget; Failure in a build without
+/// CUDA.
 std::unique_ptr<Device> open_cuda_device(int index, int64_t budget = DeviceLedger::kUnlimited,
                                          const GpuMonitor* monitor = nullptr);
 
 /// Returns NVML's monitor of a device; null if NVML is not available.
 std::unique_ptr<GpuMonitor> monitor_cuda_device(int index);
 
-/// Returns the name of a device as CUDA reports it, "cuda:0, NVIDIA H200", without making a context on it.
-/// Errors: Failure.
+/// Returns the name of a device as CUDA reports it, such as "cuda:0, NVIDIA H200", without creating a context
+/// on it. Errors: Failure.
 std::string cuda_device_name(int index);
 
-/// Returns the total bytes of a device, without making a context on it. Errors: Failure.
+/// Returns the total bytes of a device without creating a context on it. Errors: Failure.
 int64_t cuda_device_bytes(int index);
 
 }  // namespace plimsoll

@@ -40,7 +40,7 @@ inline Access reads_pinned(const void* data, int64_t bytes) {
   return {data, bytes, false, true};
 }
 
-/// A point of a stream that other streams or the host wait for. It may be destroyed before or after the
+/// A point in a stream for which other streams or the host can wait. It may be destroyed before or after the
 /// stream. Not thread-safe.
 class DeviceEvent {
  public:
@@ -67,10 +67,10 @@ class PinnedBuffer {
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
 
   int64_t bytes() const { return stretch_.bytes; }
-  /// Its address, as an operand of copies and kernels.
+  /// The buffer's address, as an operand of copies and kernels.
   std::byte* data() const { return stretch_.data; }
-  /// Returns the bytes for the host, once no copy or kernel uses them. Errors: in the stand-in, DeviceFault
-  /// if one may still use them.
+  /// Returns the bytes for reading by the host. No copy or kernel may still use them. Errors: in the
+  /// stand-in, DeviceFault if one may.
   virtual std::span<const std::byte> read() = 0;
   virtual std::span<std::byte> write() = 0;
 
@@ -87,23 +87,23 @@ class DeviceStream {
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  /// Copies between a region and a PinnedBuffer. The buffer must not change until the copy is done.
+  /// Copy between a region and a PinnedBuffer. The buffer must not change until the copy is done.
   virtual void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void fill(std::byte* to, uint8_t byte, int64_t bytes) = 0;
-  /// Puts kernels on the stream with `work(native)`. For CUDA, native is a cudaStream_t, and work is called
-  /// at once. In the stand-in it is null, and work is called later on the stream's thread. `name` must be a
-  /// literal.
+  /// Puts kernels on the stream with `work(native)`. For CUDA, `native` is a cudaStream_t, and `work` is
+  /// called at once. In the stand-in, `native` is null, and `work` is called later on the stream's thread.
+  /// `name` must be a literal.
   virtual void run(const char* name, std::initializer_list<Access> accesses,
                    std::function<void(void* native)> work) = 0;
 
   virtual void record(DeviceEvent& event) = 0;
-  /// Makes work that is added from now on start after the point last recorded in `event`.
+  /// Work added to the stream from now on waits for the point last recorded in `event`.
   virtual void wait_for(DeviceEvent& event) = 0;
-  /// Waits on the host for all work. Errors: Failure if the device failed, or the exception that some work
-  /// threw; later work was not run.
+  /// Blocks the host until all work is done. Errors: Failure if the device failed, or the exception that some
+  /// work threw; the work after it was not run.
   virtual void wait() = 0;
-  /// The cudaStream_t, for other code that puts work on the stream; null if the stream is not CUDA's.
+  /// The cudaStream_t, for other code that puts work on the stream; null if this is not a CUDA stream.
   virtual void* native() const { return nullptr; }
 
  private:
@@ -112,12 +112,13 @@ class DeviceStream {
   // there is thrown by a later call on the device.
   virtual void begin_piece(Stretch) {}
   virtual void end_piece(Stretch) noexcept {}
-  // Turns the memory of a range back into one piece.
+  // Turns the memory of an ended range back into one piece.
   virtual void end_range(Stretch) noexcept {}
 };
 
-/// One stretch of device memory, which is the region of the device's ledger. No other memory is allocated on
-/// the device after the start. The host takes and gives back pieces that live long. Not thread-safe.
+/// One stretch of device memory: the region of the device's ledger (DeviceAccount::region). No other device
+/// memory is allocated after the start. The host allocates and frees long-lived pieces in it. Not
+/// thread-safe.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -150,9 +151,9 @@ class Device {
   virtual int64_t free_bytes() const = 0;
   DeviceLedger& ledger() { return ledger_; }
 
-  /// The four functions throw DeviceBudgetExceeded, or BudgetExceeded for pinned memory, with nothing
-  /// allocated; Failure if the device has no more memory. The objects they make must be destroyed before the
-  /// device.
+  /// These four functions throw DeviceBudgetExceeded, or BudgetExceeded for pinned memory, with nothing
+  /// allocated; and Failure if the device has no more memory. The returned objects must be destroyed before
+  /// the device.
   virtual std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) = 0;
   virtual std::unique_ptr<PinnedBuffer> pin(int64_t bytes) = 0;
   virtual std::unique_ptr<DeviceStream> make_stream() = 0;

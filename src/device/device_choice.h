@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The value of --device: cpu, cuda, cuda:N or auto; in builds for tests also stand-in (device/stand_in.h).
+/// The value of --device: cpu, cuda, cuda:N or auto; in builds for tests, also stand-in (device/stand_in.h).
 struct DeviceChoice {
   enum class Kind : uint8_t { cpu, cuda, automatic, stand_in };
   Kind kind = Kind::cpu;
@@ -34,26 +34,26 @@ class NoDevice : public UsageError {
 };
 
 /// Returns the index of the CUDA device that a choice selects on this machine, or nullopt for the CPU and the
-/// stand-in. `auto`
-/// is the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
-/// does not exist.
+/// stand-in. `auto` selects the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA
+/// device is requested and does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
 
-/// A device, before it is opened.
+/// A device that has not been opened.
 struct DeviceFacts {
-  std::string name;   ///< As its driver names it: "cuda:0, NVIDIA H200".
+  std::string name;   ///< The name that its driver reports, such as "cuda:0, NVIDIA H200".
   int64_t total = 0;  ///< Bytes of its memory.
   /// Bytes that other processes use; nullopt if the driver's monitor, NVML, is not available.
   std::optional<int64_t> used = {};
 };
 
-/// Returns the bytes of --device-budget on a device of this machine; all free memory if the text is empty.
-/// Errors: UsageError if the text is not a size, or is more than the device has; NoDevice if other processes
-/// have left less.
+/// Parses --device-budget for a device of this machine and returns bytes. An empty text means all free
+/// memory. Errors: UsageError if the text is not a size, or is more than the memory of the device; NoDevice
+/// if other processes have left less.
 int64_t free_device_budget(std::string_view text, const DeviceFacts& device);
 
-/// Returns the bytes of --device-budget. `total` is the size of the device; it is nullopt for a device of
-/// another machine, for which a share cannot be computed. An empty text means all of it. Errors: UsageError.
+/// Parses --device-budget and returns bytes. `total` is the size of the device. It is nullopt for a device of
+/// another machine, of which a share cannot be computed. An empty text means the whole device. Errors:
+/// UsageError.
 int64_t device_budget(std::string_view text, std::optional<int64_t> total);
 
 }  // namespace plimsoll

@@ -14,12 +14,12 @@
 namespace plimsoll {
 namespace {
 
-// Bytes of hundredths of a GiB, the precision of torch's messages.
+// Converts hundredths of a GiB, the precision of torch's messages, to bytes.
 constexpr int64_t hundredths(int64_t count) {
   return count * kGiB / 100;
 }
 
-// The totals are the smallest in published messages of torch, such as "total capacity of 15.77 GiB"; they
+// Each total is the smallest in published messages of torch, such as "total capacity of 15.77 GiB". Totals
 // differ by up to 1 % between boards and drivers.
 constexpr auto kModels = std::to_array<DeviceModel>({
     {"rtx3060-12", "RTX 3060", hundredths(11'72)},
@@ -47,7 +47,8 @@ const DeviceModel& find_device_model(std::string_view name) {
 }
 
 void require_device_model(const DeviceModel& model, std::string_view reported, int64_t bytes) {
-  // Drivers reserve a few percent, and the next size of a chip has at least half as much again.
+  // Drivers reserve a few percent of the memory, and the next larger size of a chip has at least half as much
+  // again.
   constexpr double kSameSize = 0.1;
   const auto expected = static_cast<double>(model.bytes);
   const bool has_size = std::abs(static_cast<double>(bytes) - expected) <= kSameSize * expected;

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The region of a device, divided into pieces by the host. The data structures are in host memory, none on
-/// the device. Pieces are aligned to 256 bytes, as CUDA's own allocations are. Not thread-safe.
+/// Divides the region of a device into pieces. Its data structures are in host memory. Pieces are aligned to
+/// 256 bytes, as CUDA's own allocations are. Not thread-safe.
 class DeviceRegion {
  public:
   static constexpr int64_t kAlignment = 256;
@@ -21,10 +21,10 @@ class DeviceRegion {
   /// Errors: those of Device::take_memory().
   DeviceRegion(Device& device, int64_t bytes);
 
-  /// Takes a piece that lives until it is given back, such as memory for weights or the range of a stream.
+  /// Allocates a piece that lives until give() frees it, such as memory for weights or the range of a stream.
   /// Errors: DeviceRegionFull.
   Stretch take(int64_t bytes);
-  /// Gives a piece back. The host must have waited for all work on it.
+  /// Frees a piece. The host must have waited for all work on it.
   void give(Stretch piece) noexcept;
 
   int64_t bytes() const { return memory_->stretch().bytes; }
@@ -37,11 +37,11 @@ class DeviceRegion {
   Packing packing_;
 };
 
-/// The memory of a block's tensors: a piece of the region that belongs to one stream, and is divided again.
-/// Pieces begin and end in the order of the stream, so that the host can take the next one without waiting
-/// for work on the previous one. They are placed by the plan (memory/layout.h), or where space is free. A
-/// range must be destroyed after its pieces. Its memory may be given back once the host has waited for the
-/// stream. Not thread-safe.
+/// The memory of a block's tensors: a piece of the region that belongs to one stream and is divided into
+/// smaller pieces. These begin and end in the order of the stream, so the host can allocate the next one
+/// without waiting for work on the previous one. They are placed by the plan (memory/layout.h), or where
+/// space is free. A range must be destroyed after its pieces. Its memory may be freed once the host has
+/// waited for the stream. Not thread-safe.
 class DeviceRange {
  public:
   /// `plan` has the pieces of one block, in their order. It must outlive the range.
@@ -50,14 +50,14 @@ class DeviceRange {
   DeviceRange(const DeviceRange&) = delete;
   DeviceRange& operator=(const DeviceRange&) = delete;
 
-  /// Takes a piece. Errors: DeviceRegionFull. For the same sizes the k-th piece is always refused at the same
-  /// point, whatever streams do.
+  /// Allocates a piece. Errors: DeviceRegionFull. The same sequence of sizes always fails at the same piece,
+  /// whatever other streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece) noexcept;
-  /// Takes a piece of 0 bytes, which is a step of the plan.
+  /// Allocates a piece of 0 bytes, which is a step of the plan.
   void take_nothing();
-  /// Begins a workspace. Pieces taken from now on must be given back before end_workspace(). They are placed
-  /// in the plan's stretch for such pieces.
+  /// Begins a workspace. Pieces allocated from now on must be freed before end_workspace(). They are placed
+  /// in the plan's stretch for workspaces.
   void begin_workspace();
   void end_workspace() noexcept;
 

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The readings of NVML, the monitor of NVIDIA's driver, for a GPU. NVML needs no context on the GPU, and is
-/// loaded, never linked. Thread-safe.
+/// Reads memory and load of a GPU from NVML, the monitoring library of NVIDIA's driver. NVML needs no context
+/// on the GPU. It is loaded at run time, never linked. Thread-safe.
 class GpuMonitor {
  public:
   /// Opens the monitor of the GPU at a PCI bus address, in CUDA's notation; null if NVML is not available or
@@ -24,7 +24,7 @@ class GpuMonitor {
     /// Bytes that this process holds. If the driver does not list processes, or numbers them in another
     /// namespace, as in containers, it is the growth of `used` since the monitor was opened.
     int64_t held = 0;
-    std::optional<double> busy = {};  ///< Share of the driver's last sample in which a kernel ran.
+    std::optional<double> busy = {};  ///< Share of the driver's last sampling period in which a kernel ran.
   };
   /// Reads the GPU; nullopt if NVML fails.
   std::optional<Reading> read() const;
@@ -32,8 +32,8 @@ class GpuMonitor {
  private:
   using Handle = void*;
   GpuMonitor(SharedLibrary nvml, Handle gpu);
-  // Return the bytes of all processes; those of this process, or nullopt if the driver does not list it; and
-  // the busy share.
+  // used() returns the bytes of all processes; held() those of this process, or nullopt if the driver does
+  // not list it; busy() the busy share.
   std::optional<int64_t> used() const;
   std::optional<int64_t> of_this_process() const;
   std::optional<double> busy() const;

@@ -76,7 +76,7 @@ class Core {
   explicit Core(HostDeviceOptions chosen) : options(std::move(chosen)), total(options.bytes) {}
   ~Core() {
     if (fault_ == nullptr) return;
-    // No later call could throw the fault.
+    // The process ends here, because no later call can throw the fault.
     try {
       std::rethrow_exception(fault_);
     } catch (const std::exception& fault) {
@@ -129,9 +129,9 @@ class Core {
     piece();
   }
 
-  // Keeps a fault that a destructor has caught for the next call that can throw it. While an exception is in
-  // flight, a fault is a consequence of it, because nobody waits for streams any more. Then only the
-  // exception is reported.
+  // Keeps a fault that a destructor has caught for the next call that can throw it. A fault found while an
+  // exception is in flight is a consequence of that exception, because streams are no longer waited for. Only
+  // the exception is then reported.
   void keep_fault() noexcept {
     if (std::uncaught_exceptions() > 0) return;
     const MutexLock lock(mutex);
@@ -392,7 +392,7 @@ class HostStream final : public DeviceStream {
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
 
-  // Adds work on memory, which is not run once earlier work has failed.
+  // Adds work on memory. It is skipped if earlier work has failed.
   void add(std::function<void()> work) {
     add_always([this, work = std::move(work)] {
       if (failed_->is_set()) return;

@@ -13,26 +13,25 @@ namespace plimsoll {
 /// finds errors that would give wrong results on a GPU:
 ///
 /// - If an access is not ordered with another one, the call that adds the work throws DeviceFault, whatever
-///   the timing (access_check.h). The thread sanitizer finds work that touches more memory than it declares,
-///   because streams wait only for what they are told to wait for.
-/// - Memory that was given back, never taken or never written, or that is on the wrong side, also leads to
-///   DeviceFault. Undeclared reads of such memory see 0xFF, which is NaN in every width.
+/// the timing (access_check.h). Work that touches more memory than it declares is found by the thread
+/// sanitizer, because streams wait only for the events passed to wait_for().
+/// - An access to memory that was freed, never allocated or never written, or that is on the wrong side, also
+/// throws DeviceFault. Undeclared reads of such memory see bytes of 0xFF, which are NaN in every width.
 /// - A host that reads or writes the device's memory gets SIGSEGV while no stream works.
 ///
-/// Giving memory back happens in destructors; a DeviceFault found there is thrown by the next call that may
-/// throw.
+/// Memory is freed in destructors. A DeviceFault found there is thrown by the next call that may throw.
 struct HostDeviceOptions {
   int64_t bytes = 0;          ///< Bytes of its memory.
   int64_t context_bytes = 0;  ///< Bytes of its memory that are held from the start.
   /// Whether the host computes in the device's memory instead of kernels, as torch does on the CPU. The host
-  /// may then read and write this memory, and memory that it takes from a range is ordered with its own work.
-  /// So it must have waited for all copies of streams.
+  /// may then read and write this memory, and memory that it allocates from a range is ordered with the
+  /// host's work, so it must have waited for all copies on streams.
   bool host_computes = false;
-  /// Called before a piece, a region or pinned memory is taken. If it returns true, the memory is refused as
-  /// if there were no space. Several threads may call it at once. Empty: never refuse.
+  /// Called before a piece, a region or pinned memory is allocated. If it returns true, the allocation fails
+  /// as if there were no space. Several threads may call it at once. Empty: never refuse.
   std::function<bool()> refuses = {};
-  /// Called before streams run some work. If it returns true, the device fails from then on, as a GPU does
-  /// after a fault of a kernel. Several threads may call it at once. Empty: never fail.
+  /// Called before a stream runs some work. If it returns true, the device fails from then on, as a GPU does
+  /// after a kernel has faulted. Several threads may call it at once. Empty: never fail.
   std::function<bool()> fails = {};
 };
 std::unique_ptr<Device> make_host_device(HostDeviceOptions options);

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// A file opened for reads whose offsets, lengths and destinations in memory are multiples of `alignment`.
+/// An open file. Offsets, lengths and destinations in memory of its reads must be multiples of `alignment`.
 struct AlignedFile {
   File file;
   int64_t alignment = 1;

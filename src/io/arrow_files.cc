@@ -19,8 +19,8 @@ namespace {
 thread_local std::optional<BudgetExceeded> refusal;
 
 int take_for_arrow(int64_t bytes) {
-  // Only a request for nothing reports an interruption: memory that is refused may make Arrow end the
-  // process.
+  // Only a request for 0 bytes reports an interruption, because Arrow may end the process if memory is
+  // refused.
   if (bytes == 0 && interrupt_requested) return 1;
   try {
     Ledger::process().take(Tag::ingest, bytes);
@@ -45,7 +45,7 @@ const SharedLibrary& find_plugin() {
   return plugin;
 }
 
-// Calls open(pool, error, bytes of error) and throws its error; the text of it names the file.
+// Calls open(pool, error, bytes of error) and throws its error, whose text names the file.
 template <typename Open>
 void require_opened(const Open& open) {
   constexpr PlimsollArrowPool kPool{take_for_arrow, give_from_arrow};

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Loads the plugin with libarrow, so that the memory of these libraries counts as memory that the process
-/// held before its work. Errors: Failure (this build has no Arrow, or another major version).
+/// Loads the plugin and libarrow. Called before the work, so that their memory counts as memory that the
+/// process already held. Errors: Failure (this build has no Arrow, or another major version).
 void load_arrow();
 
 /// Opens a Parquet or Arrow IPC file, recognised by its first bytes, as a stream of batches of at most `rows`
@@ -18,12 +18,13 @@ void load_arrow();
 /// (this build has no Arrow).
 void open_arrow_file(const std::filesystem::path& path, int64_t rows, ArrowArrayStream& stream);
 
-/// Opens CSV files with the same columns, .csv or .csv.gz, as one such stream. Types are found from the
-/// values of all files, which are read twice. Errors: those of open_arrow_file().
+/// Opens CSV files (.csv or .csv.gz) with the same columns as one such stream. Types are inferred from the
+/// values of all files, which are therefore read twice. Errors: those of open_arrow_file().
 void open_csv_files(const std::vector<std::filesystem::path>& paths, int64_t rows, ArrowArrayStream& stream);
 
-/// Throws the refusal of the ledger because of which a call of a stream of open_arrow_file() failed on this
-/// thread, and forgets it, or Interrupted once the process was asked to stop; returns if there was neither.
+/// Call it after a call on a stream of open_arrow_file() has failed. If the ledger refused memory to that
+/// call on this thread, throws the refusal, once. If the process was asked to stop, throws Interrupted.
+/// Otherwise returns.
 void throw_if_arrow_refused();
 
 }  // namespace plimsoll

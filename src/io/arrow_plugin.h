@@ -10,9 +10,9 @@
 
 extern "C" {
 
-/// The ledger as the plugin sees it: all of Arrow's buffers are entered here. `take` returns 0,
-/// or another number if the bytes do not fit, or if no bytes are requested and the user has interrupted the
-/// program.
+/// The ledger as the plugin sees it. All of Arrow's buffers are entered in it. `take` returns 0 on success.
+/// It returns another number if the bytes do not fit, or if 0 bytes are requested and the user has
+/// interrupted the program.
 struct PlimsollArrowPool {
   int (*take)(int64_t bytes);
   void (*give)(int64_t bytes);
@@ -23,7 +23,7 @@ struct PlimsollArrowPool {
 using PlimsollArrowOpen = int (*)(const char* path, const PlimsollArrowPool* pool, int64_t rows,
                                   struct ArrowArrayStream* stream, char* error, int64_t error_bytes);
 
-/// Opens CSV files with the same columns, .csv or .csv.gz, as one stream in the same way.
+/// Opens CSV files (.csv or .csv.gz) with the same columns as one stream in the same way.
 using PlimsollArrowOpenCsv = int (*)(const char* const* paths, int64_t count, const PlimsollArrowPool* pool,
                                      int64_t rows, struct ArrowArrayStream* stream, char* error,
                                      int64_t error_bytes);

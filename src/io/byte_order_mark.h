@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Returns a stream without the mark EF BB BF that some editors and spreadsheets put before UTF-8. The hash
-/// is still that of the whole file.
+/// Returns a stream without the byte order mark, EF BB BF, that some editors and spreadsheets write before
+/// UTF-8 text. The hash is still that of the whole file.
 std::unique_ptr<InputStream> without_byte_order_mark(std::unique_ptr<InputStream> stream);
 
 }  // namespace plimsoll

@@ -14,8 +14,8 @@ struct DiskSpeed {
   double rows = 0;   ///< Rows per second in scattered reads.
 };
 
-/// Reads a file of rows sequentially and at random, and writes a scratch file in the same folder, each for up
-/// to half a second. Errors: those of RowReader, Failure (reading or writing).
+/// Reads a file of rows sequentially and at random, and writes a scratch file in the same folder. Each of the
+/// three measurements lasts up to half a second. Errors: those of RowReader, Failure (reading or writing).
 DiskSpeed measure_disk(const std::filesystem::path& file, const RowLayout& rows);
 
 }  // namespace plimsoll

@@ -15,8 +15,9 @@ namespace plimsoll {
 struct Extent {
   int64_t offset = 0;  ///< In bytes, a multiple of the file's alignment.
   int64_t bytes = 0;   ///< In bytes, a multiple of the file's alignment.
-  int64_t needed = 0;  ///< Bytes of the extent that the file must have. The file may end after them.
-  int64_t first = 0;   ///< The extent contains the items first .. last-1 of the request.
+  /// Leading bytes of the extent that the file must contain. The file may end after them.
+  int64_t needed = 0;
+  int64_t first = 0;  ///< The extent contains the items first .. last-1 of the request.
   int64_t last = 0;
 };
 
@@ -47,17 +48,17 @@ class ReadBuffers {
 /// Reads many extents of one file. Only one call of read() may run at a time.
 class ExtentReader {
  public:
-  /// Sets the next extent to read, no longer than a buffer. Returns false when there are no more. It is
-  /// called by one thread at a time, and never again after it has thrown.
+  /// Sets the next extent to read, no longer than a buffer. Returns false if there are no more. Called by one
+  /// thread at a time, and never again after it has thrown.
   using Next = std::function<bool(Extent&)>;
-  /// Receives the bytes of an extent, which are valid during the call only. May be called on several threads
+  /// Receives the bytes of an extent, which are valid only during the call. May be called on several threads
   /// at once, in any order. Must not throw.
   using Use = std::function<void(const Extent&, const std::byte*)>;
 
   virtual ~ExtentReader() = default;
-  /// Reads all extents that `next` sets. Errors: Failure (the disk's, with file, offset and reason; an extent
-  /// that is longer than a buffer), InputError (the file ends early), and those of `next`. No read is under
-  /// way when it throws.
+  /// Reads all extents that `next` sets. Errors: Failure (a disk error, with file, offset and reason; an
+  /// extent longer than a buffer), InputError (the file ends early), and those of `next`. When it throws, no
+  /// read is under way.
   virtual void read(const Next& next, const Use& use) = 0;
 };
 
@@ -65,7 +66,7 @@ class ExtentReader {
 /// must outlive the reader.
 std::unique_ptr<ExtentReader> make_ring_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
-/// Bytes of a reading thread's stack that are touched: measured were 7 to 8 KiB.
+/// Upper bound of the stack bytes that a reading thread touches. Measurements gave 7 to 8 KiB.
 constexpr int64_t kPoolStackBytes = 12 * 1024;
 
 /// Reads by pread, with one thread per buffer, including the caller's. The stacks of the threads are in the
@@ -75,9 +76,9 @@ std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buff
 /// Throws Failure if an extent is longer than a buffer, because reading it would overwrite the next buffer.
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes);
 
-/// Handles the result of reading an extent after its first `done` bytes: `got` more bytes, or -errno. Adds
-/// them to `done`. Returns true if the extent is complete, false if the rest must be read. Errors: those of
-/// read().
+/// Handles the result of a read that continued an extent after its first `done` bytes. `got` is the number of
+/// bytes read, or -errno. Adds it to `done`. Returns true if the extent is complete, false if the rest must
+/// be read. Errors: those of read().
 bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got);
 
 }  // namespace plimsoll

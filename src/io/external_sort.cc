@@ -32,7 +32,7 @@ uint64_t unpacked(uint64_t key, int low_bits) {
   return low_bits == 32 ? key : (key >> low_bits) << 32 | (key & ((uint64_t{1} << low_bits) - 1));
 }
 
-// Frees the memory, which `= {}` does not.
+// Frees the memory of a vector; assigning `{}` would not.
 template <typename T>
 void let_go(Vector<T, Tag::ingest>& vector) {
   Vector<T, Tag::ingest>().swap(vector);
@@ -337,8 +337,8 @@ bool ExternalSort::Reader::advance() {
   return true;
 }
 
-// Sends a run up the tournament. At each inner node the later record stays behind. A node without a run keeps
-// the arriving one, and the climb ends there.
+// Sends a run up the tournament. At each inner node, the run with the later record stays. A node without a
+// run keeps the arriving one, and the climb ends there.
 void ExternalSort::Reader::play(size_t run) {
   const size_t runs = readers_.size();
   const auto earlier = [&](size_t a, size_t b) {

@@ -31,16 +31,16 @@ class ExternalSort {
     std::filesystem::path folder;  ///< Folder for the runs, which must exist.
     std::string name;              ///< Name of this sort, unique in the folder.
     size_t payload = 0;            ///< Bytes per record.
-    int64_t memory = 0;            ///< Bytes for adding, and the same again for merging.
+    int64_t memory = 0;            ///< Bytes used while records are added; merging uses as many again.
     /// Maximum number of records. A small one saves memory.
     int64_t max = std::numeric_limits<int64_t>::max();
-    bool unique = false;  ///< Keep only the first of records with equal keys.
+    bool unique = false;  ///< Whether to keep only the first of records with equal keys.
     FileSystem* files = &FileSystem::disk();
   };
   class Reader;
 
   explicit ExternalSort(Options options);
-  /// Removes the runs that remove() has not removed.
+  /// Deletes the runs unless remove() has deleted them.
   ~ExternalSort();
   ExternalSort(const ExternalSort&) = delete;
   ExternalSort& operator=(const ExternalSort&) = delete;
@@ -55,10 +55,10 @@ class ExternalSort {
   /// Adds the records of a run that another sort with the same payload size wrote, from byte `begin` of a
   /// file to its end. The file is not removed and must exist as long as the records are read.
   void take_run(const std::filesystem::path& path, int64_t begin);
-  /// Ends adding and frees memory that is no longer needed.
+  /// Ends the adding of records and frees the memory that only adding needed.
   void seal();
-  /// Returns a reader of the records in order. Call it after seal(), any number of times. The readers are
-  /// independent.
+  /// Returns a reader of the records in sorted order. Call it after seal(), any number of times. The readers
+  /// are independent.
   Reader read() const;
   /// Writes all records as one run, passing it to `write` in parts. Call it after seal(). The bytes of the
   /// run do not depend on the memory.
@@ -105,7 +105,7 @@ class ExternalSort::Reader {
 
   bool next();
   uint64_t key() const { return key_; }
-  /// Payload of the current record, valid until the next call of next().
+  /// The payload of the current record, valid until the next call of next().
   const std::byte* payload() const { return payload_; }
 
  private:

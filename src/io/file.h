@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Identifies a file even if its name is later given to another file.
+/// Identifies a file even if another file later gets its name.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -22,7 +22,7 @@ struct FileIdentity {
 /// the reason and, for a full disk, the remedy.
 class File {
  public:
-  /// Opens a file for reading. Errors: InputError if it does not exist.
+  /// Opens a file for reading. Errors: InputError if the file does not exist.
   static File open(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   /// Creates an empty file for writing, in place of any existing one.
   static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
@@ -43,7 +43,7 @@ class File {
   void write_at(int64_t offset, const void* data, size_t bytes);
   /// Returns once all written bytes are on the disk.
   void sync();
-  /// Locks the file as FileSystem::lock() does.
+  /// Locks the file; see FileSystem::lock().
   int lock() { return files_->lock(descriptor_, path_); }
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
@@ -70,9 +70,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  /// Unique as long as this file is mapped.
+  /// The identity of the file, unique as long as it is mapped.
   const FileIdentity& identity() const { return identity_; }
-  /// Removes the pages from the process. They stay in the page cache, and the next access maps them again.
+  /// Unmaps the pages from the process. They stay in the page cache, and the next access maps them again.
   void release() const noexcept;
 
  private:
@@ -87,7 +87,7 @@ class MappedFile {
 std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
 
 /// Replaces a file whole or not at all. `fill` writes it under a temporary name. Then the file is synced and
-/// renamed, and its folder is synced. If anything up to the rename fails, the old file stays and the
+/// renamed, and its folder is synced. If a step up to the rename fails, the old file is kept and the
 /// temporary one is removed. If the sync of the folder fails, the new file is in place, but a power failure
 /// may bring back the old one. Errors: Failure, and those of `fill`.
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,

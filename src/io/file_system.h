@@ -33,10 +33,10 @@ class FileSystem {
   virtual int64_t write(int file, int64_t offset, const void* data, size_t bytes) = 0;
   virtual int sync(int file) = 0;
   virtual void close(int file) = 0;
-  /// Locks the file or folder that was opened as `path` with the advisory lock (flock), for as long as it is
+  /// Takes the advisory lock (flock) on the file or folder that was opened as `path`, for as long as it is
   /// open. Never waits. EWOULDBLOCK: another open file has the lock. ESTALE: `path` no longer names this
-  /// file. Other errors: the file system has no lock that all processes with access to the file see, as for
-  /// folders on network file systems.
+  /// file. Other errors: the file system has no lock that is visible to all processes with access to the
+  /// file, as for folders on network file systems.
   virtual int lock(int file, const std::filesystem::path& path) = 0;
 
   /// Returns whether the name exists, even if it is a dangling link.
@@ -47,7 +47,7 @@ class FileSystem {
   virtual int rename(const std::filesystem::path& from, const std::filesystem::path& to, Rename how) = 0;
   virtual int remove_file(const std::filesystem::path& path) = 0;
   virtual int remove_folder(const std::filesystem::path& path) = 0;  ///< Removes an empty folder.
-  /// Returns 0 also if nothing exists there.
+  /// Removes a file or folder with all its content. Also returns 0 if `path` does not exist.
   virtual int remove_tree(const std::filesystem::path& path) = 0;
   virtual int sync_folder(const std::filesystem::path& path) = 0;
 };
@@ -55,11 +55,11 @@ class FileSystem {
 /// Returns a Failure for the call that has just failed: "WHAT PATH: REASON", with the remedy if one is known.
 Failure file_failure(const std::string& what, const std::filesystem::path& path);
 
-/// Makes the names in a folder durable. Errors: Failure.
+/// Syncs a folder, so that the names in it survive a power failure. Errors: Failure.
 void sync_folder(const std::filesystem::path& folder, FileSystem& files = FileSystem::disk());
 
-/// Makes a folder and its missing parents, and makes them durable. Returns the folders it made, the outermost
-/// first. Errors: Failure, after removing those it made.
+/// Makes a folder and its missing parents and syncs them. Returns the folders it made, the outermost first.
+/// Errors: Failure, after removing those it made.
 std::vector<std::filesystem::path> make_folders(const std::filesystem::path& folder,
                                                 FileSystem& files = FileSystem::disk());
 /// Removes those folders made by make_folders() that are empty.
@@ -69,9 +69,9 @@ void remove_folders(const std::vector<std::filesystem::path>& made, FileSystem& 
 /// these, another process may take the name between the check and the rename.
 int rename_to_free(const std::filesystem::path& from, const std::filesystem::path& to, FileSystem& files);
 
-/// Calls `make` to make something next to `path` under a hidden name, .NAME.TAG.PID, and returns the name. If
-/// a process on another machine or in another container uses that name, or a killed process left it behind, a
-/// number is added. `make` returns as the members of FileSystem do. Errors: Failure.
+/// Calls `make` to create a file or folder next to `path` under a hidden name, .NAME.TAG.PID, and returns the
+/// name. If a process on another machine or in another container uses that name, or a killed process left it
+/// behind, a number is appended. `make` reports errors like the members of FileSystem. Errors: Failure.
 std::filesystem::path make_beside(const std::filesystem::path& path, const char* tag,
                                   const std::function<int(const std::filesystem::path&)>& make);
 

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Checks the first bytes of a file, which may be as few as one.
+// Checks the first bytes of a file; `bytes` may contain as little as one byte.
 bool is_gzip(std::span<const char> bytes) {
   constexpr std::string_view kMagic = "\x1F\x8B";
   return kMagic.starts_with(std::string_view(bytes.data(), std::min(bytes.size(), kMagic.size())));

@@ -18,10 +18,9 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   struct Step {
-    size_t taken = 0;              ///< Bytes read from `in`.
-    size_t given = 0;              ///< Bytes written to `out`.
-    bool ended = false;            ///< Whether the compressed data ends here. If so, call reset() before
-                                   ///< inflating more.
+    size_t taken = 0;    ///< Bytes read from `in`.
+    size_t given = 0;    ///< Bytes written to `out`.
+    bool ended = false;  ///< Whether the compressed data ended. If so, call reset() before inflating more.
     const char* damage = nullptr;  ///< Description of damage in the data, or null.
   };
   /// Inflates until `in` is used up, `out` is full or the data ends.

@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-/// Behaviour of a stream if compressed data ends before it is complete.
+/// Behaviour of a stream whose compressed data ends too early.
 enum class AtCut : uint8_t {
-  fail,  ///< Throws InputError.
-  stop   ///< Ends the text, and is_cut_off() returns true.
+  fail,  ///< Throw InputError.
+  stop   ///< End the text; is_cut_off() then returns true.
 };
 
-/// Bytes of a text file without a UTF-8 byte order mark, decompressed if it is zstd or gzip (compression.h).
-/// Decompression memory is entered in the ledger under Tag::ingest. Not thread-safe.
+/// Reads a text file without its UTF-8 byte order mark, decompressed if it is zstd or gzip (compression.h).
+/// Memory for decompression is entered in the ledger under Tag::ingest. Not thread-safe.
 class InputStream {
  public:
   virtual ~InputStream() = default;

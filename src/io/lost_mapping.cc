@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// An entry that a signal handler can read: no lock, no memory that moves. `path` is set last and removed
+// An entry that a signal handler can read without a lock and that never moves. `path` is set last and cleared
 // first.
 struct Place {
   std::atomic<bool> taken{false};

@@ -5,13 +5,14 @@
 
 namespace plimsoll {
 
-/// Handles the SIGBUS raised when a mapped file is shortened while it is read, or when its disk fails. The
-/// process then ends with exit code 3 and a sentence that names the file; the run can continue from its last
-/// checkpoint. Only for programs: a library leaves the signal to the program that uses it.
+/// Installs a handler for the SIGBUS that the kernel raises if a mapped file is shortened while it is read,
+/// or if its disk fails. The process then ends with exit code 3 and a sentence that names the file; the run
+/// can continue from its last checkpoint. Only for programs: a library leaves the signal to the program that
+/// uses it.
 void report_lost_mappings();
 
-/// An entry in the list of mapped files that the sentence can name. Only the first few hundred mapped files
-/// have one. Thread-safe.
+/// An entry in the list of mapped files whose names the handler knows. If several hundred files are already
+/// in the list, a further file gets no entry. Thread-safe.
 class MappingPlace {
  public:
   MappingPlace() = default;

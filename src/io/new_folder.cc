@@ -41,8 +41,8 @@ NewFolder::~NewFolder() {
   files_.close(lock_);
 }
 
-// A folder whose process has ended has no lock any more. This also holds in other containers, where the
-// process number has no meaning.
+// A folder whose process has ended is no longer locked. This also works for processes in other containers,
+// whose process numbers have no meaning here.
 void NewFolder::remove_abandoned() {
   const std::string begin = hidden_prefix(folder_, "tmp");
   const fs::path around = folder_.parent_path();
@@ -86,8 +86,9 @@ void NewFolder::publish() {
   try {
     sync_folder(folder_.parent_path(), files_);
   } catch (...) {
-    // It is unknown which of the two a power failure would leave, so the old state is restored. If even that
-    // fails, the temporary name may belong to the old folder, which is kept.
+    // It is unknown whether the old or the new folder would be left after a power failure, so the old state
+    // is restored. If even that fails, the temporary name may belong to the old folder, so that folder is
+    // kept.
     published_ = exchange ? files_.rename(temporary_, folder_, Rename::exchange) != 0
                           : rename_to_free(folder_, temporary_, files_) != 0;
     throw;

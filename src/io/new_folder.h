@@ -7,14 +7,15 @@
 
 namespace plimsoll {
 
-/// A folder that appears whole or not at all. It is filled under a temporary name next to its final one;
+/// A folder that appears whole or not at all. It is filled under a temporary name next to its final path;
 /// publish() syncs and renames it. Without publish() the destructor removes it and the parent folders made
-/// for it. Callers must sync the files they write in it. A folder left by a killed process is removed by the
-/// next process that makes a folder of the same name. This happens only on local file systems: on a network
+/// for it. Callers must sync the files they write in it. The next process that makes a folder of the same
+/// name removes a temporary folder left by a killed process, but only on local file systems: on a network
 /// file system, another machine might still be filling it. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
-  /// `replace` lets publish() exchange an existing folder or file atomically and then delete the old one.
+  /// If `replace` is set, publish() atomically exchanges the new folder with an existing folder or file and
+  /// then deletes the old one.
   NewFolder(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
@@ -23,11 +24,11 @@ class NewFolder {
   const std::filesystem::path& name() const { return folder_; }     ///< Final name of the folder.
   const std::filesystem::path& path() const { return temporary_; }  ///< Path until it is published.
   FileSystem& files() const { return files_; }
-  /// Makes a folder in it, or uses an existing one. Returns its path until publication.
+  /// Makes a subfolder unless it exists. Returns the path that it has until publish().
   std::filesystem::path add_folder(const std::filesystem::path& name);
-  /// Publishes the folder. Errors: Failure, also if the name exists and must not be replaced. After an error
-  /// the old state is kept or recoverable: an old folder that cannot be deleted is named in the error, or is
-  /// kept under the temporary name.
+  /// Publishes the folder. Errors: Failure, also if the name exists and must not be replaced. After an error,
+  /// the old folder is still in place, or is kept under a temporary name. An old folder that cannot be
+  /// deleted is named in the error.
   void publish();
 
  private:

@@ -46,12 +46,13 @@ std::optional<NumberType> npy_number_type(const std::string& dtype);
 /// Returns the bytes of one element, or 0 if the dtype is not one of those above.
 int64_t npy_item_bytes(const std::string& dtype);
 
-/// Offset at which data starts, after a padded header. It is aligned for every type, and whole pages can be
+/// Offset of the data in a file, after a padded header. It is aligned for every type, and whole pages can be
 /// mapped.
 inline constexpr int64_t kNpyDataOffset = 4096;
 
-/// Writes one .npy file (version 1.0, C order, little-endian) row by row. Its length need not be known in
-/// advance. Not thread-safe. Errors: Failure (disk), BudgetExceeded (its buffer of 256 KiB, Tag::output).
+/// Writes one .npy file (version 1.0, C order, little-endian) row by row. The number of rows need not be
+/// known in advance. Not thread-safe. Errors: Failure (disk), BudgetExceeded (its buffer of 256 KiB,
+/// Tag::output).
 class NpyWriter {
  public:
   /// `row` is the shape of one row: {} for a vector, {8} for a matrix with 8 columns.
@@ -117,8 +118,8 @@ struct NpyLayout {
 };
 /// Parses a header of version 1 to 3. `path` is for the error texts.
 NpyLayout parse_npy_layout(std::span<const std::byte> bytes, const std::string& path);
-/// Does the same for a column of a data set, whose dtype must be one of those above, in C order. Returns the
-/// offset at which data starts.
+/// Parses the header of a column of a data set, whose dtype must be one of those above, in C order. Returns
+/// the offset of the data.
 int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
 
 }  // namespace plimsoll

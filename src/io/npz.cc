@@ -22,7 +22,7 @@ constexpr size_t kLongestComment = 0xFFFF;
 struct Member {
   std::string name = {};  // Without .npy.
   uint64_t bytes = 0;
-  uint64_t offset = 0;  // Where its local header is.
+  uint64_t offset = 0;  // Offset of its local header.
   bool is_stored = false;
 };
 
@@ -71,7 +71,7 @@ class Archive {
     for (; count > 0; --count) at = read_entry(at);
   }
 
-  // Reads an entry of the directory and returns where the next one begins.
+  // Reads an entry of the directory and returns the offset of the next one.
   uint64_t read_entry(uint64_t at) {
     require(number<uint32_t>(at) == kEntry);
     const uint64_t name_bytes = number<uint16_t>(at + 28);

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Type and shape of numbers in a file without a header, such as a memory map of NumPy.
+/// Type and shape of the numbers in a file without a header, such as a NumPy memory map.
 struct RawArray {
   std::string dtype = {};  ///< A name of kRawTypes: f16, f32, ...; empty: the file has a header.
   std::vector<int64_t> shape = {};
@@ -27,10 +27,10 @@ struct ArrayPlace {
 bool names_array(const std::filesystem::path& path);
 ArrayPlace array_place(const std::filesystem::path& path);
 
-/// An array of numbers as users supply it, with one or two axes: any bool, integer or real dtype of NumPy, in
-/// C or Fortran order. A vector may have a second axis of length 1. The file is mapped; numbers are converted
-/// when they are read. Immutable, so any number of threads may read it. Errors: InputError that names the
-/// file and the fault.
+/// An array of numbers supplied by the user, with one or two axes, of any bool, integer or real dtype of
+/// NumPy, in C or Fortran order. A vector may have a second axis of length 1. The file is mapped; numbers are
+/// converted when they are read. Immutable, so any number of threads may read it. Errors: InputError that
+/// names the file and the fault.
 class NumberArray {
  public:
   enum class Type : uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64 };

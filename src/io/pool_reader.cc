@@ -20,8 +20,8 @@ class PoolReader : public ExtentReader {
         addresses_(buffers - 1),
         workers_(buffers) {}
 
-  // A thread reads extents until there are none left. With one work item per extent, all threads would be
-  // woken each time.
+  // Each work item reads extents until none are left. With one work item per extent, all threads would be
+  // woken for each extent.
   void read(const Next& next, const Use& use) override {
     Mutex mutex;
     bool more PLIMSOLL_GUARDED_BY(mutex) = true;

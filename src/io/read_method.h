@@ -23,21 +23,21 @@ ReadMethod method_from_name(const std::string& name);
 
 /// A file opened for one method, and its reader.
 struct OpenedMethod {
-  std::unique_ptr<AlignedFile> file;  ///< Held by pointer, because the reader refers to it.
+  std::unique_ptr<AlignedFile> file;  ///< Held by pointer, because the reader keeps a reference to it.
   std::unique_ptr<ExtentReader> reader;
   int64_t buffer_bytes = 0;  ///< Bytes entered in the ledger.
 };
 
-/// Opens a file for reads of at most `longest` bytes that start at any offset. Reads are extended to sectors,
-/// and to pages if that makes a long extent. Uses `buffer_bytes` of buffers, or one buffer if a read needs
-/// more. Returns nullopt if the kernel or file system refuses this method. Errors: InputError (no such file),
-/// BudgetExceeded (Tag::cache).
+/// Opens a file for reads of at most `longest` bytes that start at any offset. Reads are extended to whole
+/// sectors; reads of kLongExtent or more are extended to whole pages. The buffers have `buffer_bytes` in
+/// total; if one read needs more, there is one buffer for it. Returns nullopt if the kernel or file system
+/// refuses this method. Errors: InputError (no such file), BudgetExceeded (Tag::cache).
 std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,
                                         int64_t buffer_bytes);
 
-/// Returns the method for a file: PLIMSOLL_READ if that is set, otherwise the fastest method available,
-/// direct before buffered. A few milliseconds of random reads decide, once per device and process.
-/// Thread-safe. Errors: UsageError (PLIMSOLL_READ), and those of open_method().
+/// Returns the method for a file: PLIMSOLL_READ if that is set, otherwise the fastest available method,
+/// measured by a few milliseconds of random reads, once per device and process. Direct methods are preferred
+/// to buffered ones. Thread-safe. Errors: UsageError (PLIMSOLL_READ), and those of open_method().
 ReadMethod choose_method(const std::filesystem::path& path);
 
 }  // namespace plimsoll

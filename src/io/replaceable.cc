@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kManifest = "manifest.json";
-// Kinds of data sets that Plimsoll's manifests name, without runs.
+// Kinds of data sets in Plimsoll's manifests, except runs.
 constexpr std::array<std::string_view, 7> kDataSets = {"frames",      "graph_set", "graph",    "edge_shard",
                                                        "predictions", "walks",     "attention"};
 

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Asynchronous reads and writes of files by io_uring. They use memory of the caller, who must keep it until
-/// they are done. Not thread-safe.
+/// Asynchronous reads and writes of files by io_uring. The memory of a request belongs to the caller and must
+/// stay valid until the request is done. Not thread-safe.
 class Ring {
  public:
-  /// Makes a ring for `entries` requests at a time. Returns null if the kernel refuses.
+  /// Makes a ring for at most `entries` requests at a time. Returns null if the kernel refuses.
   static std::unique_ptr<Ring> make(int entries);
   ~Ring();
   Ring(const Ring&) = delete;
@@ -21,16 +21,16 @@ class Ring {
   /// limit on locked memory forbids it. All later reads must use this memory.
   void keep_locked(std::byte* data, int64_t bytes);
 
-  /// read() and write() queue a request for the next submit(). next() returns `id` when it is done. There
-  /// must be a free entry.
+  /// read() and write() queue a request for the next submit(). next() returns `id` when the request is done.
+  /// An entry must be free.
   void read(int file, int64_t offset, std::byte* data, int64_t bytes, uint64_t id);
   void write(int file, int64_t offset, const std::byte* data, int64_t bytes, uint64_t id);
   /// Submits queued requests and waits until `wait_for` requests are done. Returns 0, or an errno value if
   /// the kernel accepts no more.
   int submit(int wait_for);
   /// Waits until all requests that the kernel has accepted are done; next() then returns them. Unlike
-  /// submit(), it makes no system call that could fail. Requests that the kernel has not accepted are never
-  /// done unless something is submitted again.
+  /// submit(), it makes no system call that could fail. Requests that the kernel has not accepted stay queued
+  /// until the next submit().
   void settle();
 
   struct Done {

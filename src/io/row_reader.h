@@ -18,15 +18,14 @@ struct RowLayout {
   int64_t row_bytes = 0;
   int64_t rows = 0;
   int64_t last_row_bytes = row_bytes;     ///< The last row may be shorter.
-  std::optional<FileIdentity> file = {};  ///< The file that must be read; nullopt accepts any file at the
-                                          ///< path.
+  std::optional<FileIdentity> file = {};  ///< The expected file; nullopt accepts any file at the path.
 
   int64_t bytes_of(int64_t row) const { return row == rows - 1 ? last_row_bytes : row_bytes; }
   /// Returns the offset in the file where a row ends.
   int64_t end_of(int64_t row) const { return offset + row * row_bytes + bytes_of(row); }
 };
 
-/// A requested row, and its destination of row_bytes bytes.
+/// A requested row, and the row_bytes bytes of memory for it.
 struct WantedRow {
   int64_t row = 0;
   std::byte* data = nullptr;
@@ -39,15 +38,16 @@ struct ReadCounts {
   int64_t bytes_wanted = 0;  ///< Bytes of requested rows, each counted once per call.
 };
 
-/// Reads scattered rows of a file that does not fit into memory: each row once, in file order, and adjacent
-/// rows in one read. Nothing is allocated after the constructor. Not thread-safe.
+/// Reads scattered rows of a file that does not fit into memory. Each row is read once, in file order, and
+/// adjacent rows in one read. Nothing is allocated after the constructor. Not thread-safe.
 class RowReader {
  public:
   struct Options {
-    std::optional<ReadMethod> way;       ///< choose_method() if not set.
-    int64_t buffer_bytes = 1024 * 1024;  ///< Tag::cache. More is used if a single row needs it.
-    int64_t longest_gap = 2048;          ///< Maximum bytes between two rows for reading them at once.
-    int64_t longest_piece = 4096;        ///< Maximum bytes of rows that are read at once.
+    std::optional<ReadMethod> way;  ///< Method of reading; unset: choose_method() decides.
+    /// Bytes of the buffers (Tag::cache). More are used if a single row needs them.
+    int64_t buffer_bytes = 1024 * 1024;
+    int64_t longest_gap = 2048;    ///< Maximum bytes between two rows that are read at once.
+    int64_t longest_piece = 4096;  ///< Maximum bytes of rows that are read at once.
   };
 
   /// Opens the file. Errors: InputError (no such file, or not the one that `layout` describes, or a shorter
@@ -56,10 +56,10 @@ class RowReader {
   RowReader(const std::filesystem::path& path, const RowLayout& layout);
 
   /// Reads all rows and leaves `wanted` sorted by row. A row may occur more than once. Errors: InputError (no
-  /// such row; the file has been truncated), Failure (the disk's, with file and offset). After an error the
-  /// content of the rows' memory is undefined, and the reader can be used again.
+  /// such row; the file has been truncated), Failure (a disk error, with file and offset). After an error,
+  /// the content of the rows' memory is undefined, but the reader can be used again.
   void read(std::span<WantedRow> wanted);
-  /// Receives a row, whose bytes are valid during the call only. May be called on several threads at once, in
+  /// Receives a row, whose bytes are valid only during the call. May be called on several threads at once, in
   /// any order. Must not throw.
   using Use = std::function<void(const WantedRow&, const std::byte*)>;
   /// Reads rows without copying them: calls use(wanted row, its bytes) for each.

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// A file that counts and hashes the bytes read from it: the lowest stage of every InputStream.
+/// Reads a file, and counts and hashes the bytes read. It is the lowest stage of every InputStream.
 class SourceReader {
  public:
   explicit SourceReader(const std::filesystem::path& path) : file_(File::open(path)) {}

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Collects errors from files that are written in addition to a result. The result is worth reporting without
-/// these files, so their errors are kept until it is reported.
+/// Collects errors from files that are written in addition to a result. The result must be reported even if
+/// these files fail, so the errors are kept until then.
 class Unsaved {
  public:
-  /// Calls `save` and keeps the text of its Failure. Errors: all others that `save` throws.
+  /// Calls `save` and keeps the text of its Failure. Errors: all errors of `save` other than Failure.
   void attempt(const std::function<void()>& save) {
     try {
       save();

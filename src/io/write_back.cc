@@ -5,8 +5,8 @@
 namespace plimsoll {
 
 void start_write_back(const File& file, int64_t offset, int64_t bytes) {
-  // In a FileSystem held in memory, as in tests, the number is not a descriptor, or is that of another file,
-  // whose bytes may safely be written as well.
+  // With a FileSystem in memory, as in tests, the number is not a descriptor, or is the descriptor of another
+  // file. Writing that file's bytes does no harm.
   ::sync_file_range(file.descriptor(), offset, bytes, SYNC_FILE_RANGE_WRITE);
 }
 

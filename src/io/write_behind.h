@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-/// Asynchronous writes to a scratch file: by io_uring, or one at a time if the kernel refuses a ring. Not
-/// thread-safe. Each member throws the errors of ScratchFile, also those of earlier writes.
+/// Asynchronous writes to a scratch file, by io_uring, or one at a time if the kernel refuses a ring. Not
+/// thread-safe. Each member throws the errors of ScratchFile, including those of earlier writes.
 class WriteBehind {
  public:
   /// Makes `buffers` buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment. At most
@@ -25,8 +25,8 @@ class WriteBehind {
   WriteBehind& operator=(const WriteBehind&) = delete;
 
   int64_t buffer_bytes() const { return bytes_; }
-  /// Returns a buffer, which belongs to the caller until it is passed to write(). Waits until one is free.
-  /// The caller must not already own all others.
+  /// Returns a buffer, which belongs to the caller until it is passed to write(). Waits until a buffer is
+  /// free. The caller must not already own all buffers.
   std::byte* take();
   /// Starts writing the first bytes of a buffer from take().
   void write(std::byte* buffer, int64_t offset, int64_t bytes);

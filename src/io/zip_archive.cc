@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake gives the
+// The functions of libzip. It is loaded when the first archive is opened (cmake/loaded.cmake gives the
 // reason).
 class Library {
  private:
@@ -69,9 +69,9 @@ int64_t count(std::string_view text, std::string_view mark) {
   return found;
 }
 
-// Returns an upper bound of the memory that the library needs for the directory of members. It allocates
-// space for as many members as an archive claims to have, or begins to describe, and keeps their names and
-// comments.
+// Returns an upper bound of the memory that the library needs for the directory of members. The library
+// allocates space for as many members as the archive claims to have, or contains entries of, and keeps their
+// names and comments.
 int64_t max_directory_bytes(std::string_view text, const std::string& path) {
   constexpr std::string_view kEntry = "PK\1\2";
   constexpr std::string_view kEnd = "PK\5\6";

@@ -5,7 +5,7 @@
 namespace plimsoll {
 
 /// A number stored in 16 bits: the upper half of a float. Kernels load it into float, compute in float, and
-/// round when they store, to the nearest, ties to even. NaN stays NaN.
+/// round to nearest, ties to even, when they store. NaN stays NaN.
 struct BFloat16 {
   uint16_t bits;
 };

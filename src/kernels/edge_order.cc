@@ -54,8 +54,8 @@ int32_t sum_up(int32_t* ptr, int64_t nodes) {
 }
 
 // Cuts nodes at places that no edge crosses, as soon as a piece has kPieceNodes nodes. Returns the number of
-// pieces, or 0 if one would be too large. At first piece_ptr contains, for each node, the number of edges
-// that begin to cross in front of it minus the number of those that end there.
+// pieces, or 0 if one would be too large. At first, piece_ptr contains, for the boundary before each node,
+// the number of edges that start to cross there minus the number that stop.
 int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
   std::fill_n(piece_ptr, order.targets + 1, 0);
   for (int64_t i = 0; i < order.targets; ++i) {
@@ -89,7 +89,7 @@ int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t
   for (size_t g = 1; g < ptr.size(); ++g) {
     const int64_t begin = ptr[g - 1];
     const int64_t end = ptr[g];
-    // The end is also compared with the number of targets, because later numbers may be lower.
+    // The end is also compared with the number of targets, because later entries may be smaller.
     if (begin > end || end > order.targets)
       throw InputError(fmt::format("graph {} has nodes from {} to {}, expected rising up to {}", g - 1, begin,
                                    end, order.targets));
@@ -157,7 +157,7 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
                                                : 0;
   order[kClosed] = order[kPieces] > 0 ? 1 : 0;
   piece_ptr[0] = 0;
-  if (order[kPieces] > 0 || targets == 0) return;  // Without nodes there is no space for a piece.
+  if (order[kPieces] > 0 || targets == 0) return;  // Without nodes, there is no piece.
   order[kPieces] = 1;
   piece_ptr[1] = static_cast<int32_t>(targets);
 }

@@ -2,9 +2,9 @@
 
 #include "kernels/level.h"
 
-// Kernels that are compiled once for each level. NAME_cpu.h holds their loops and defines a table of them in
-// namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES. cmake/levels.cmake compiles it three
-// times.
+// Tables of kernels that are compiled once for each level. NAME_cpu.h has their loops and defines a table of
+// them in namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES. cmake/levels.cmake compiles
+// NAME_cpu.h three times.
 
 /// Declares the tables of one kernel, `name`. The remaining arguments are its type.
 #define PLIMSOLL_DECLARE_LEVELS(name, ...) \

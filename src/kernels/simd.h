@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors of the compiler, for the files that are compiled once for each level (level.h). Everything here is
-// in an unnamed namespace on purpose: a function compiled for one level must never be linked into another.
-// For the same reason these files call no inline function of the standard library.
+// Uses the compiler's vector types, for the files that are compiled once for each level (level.h). Everything
+// here is in an unnamed namespace on purpose: a function compiled for one level must never be linked into
+// another. For the same reason these files call no inline function of the standard library.
 
 #include <cmath>
 #include <cstdint>
@@ -35,7 +35,8 @@ struct Lanes {
     Lanes<uint16_t, kLanes>::store(reinterpret_cast<uint16_t*>(at), __builtin_convertvector(upper, Half));
   }
   static PLIMSOLL_INLINE Vec all(T value) { return value - Vec{}; }
-  /// Returns the sum of the lanes, halves first: always in the same order.
+  /// Returns the sum of the lanes, always in the same order: the two halves are added to each other, then the
+  /// halves of the result, and so on.
   static PLIMSOLL_INLINE T sum(Vec v) {
     if constexpr (kLanes == 2) {
       return v[0] + v[1];
@@ -88,10 +89,10 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
   p = p * r * r + r + 1.0F;
   const Bits power = (__builtin_bit_cast(Bits, shifted) - __builtin_bit_cast(uint32_t, kRound)) << 23;
   const Vec result = __builtin_bit_cast(Vec, __builtin_bit_cast(Bits, p) + power);
-  return x == x ? result : x;  // The power could turn the bits of a NaN into a number.
+  return x == x ? result : x;  // Adding to the exponent could turn the bits of a NaN into a number.
 }
 
-/// float64 is used by tests and calls the C library.
+/// float64 is used only by tests and calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec exp_of_negative(const Lanes<double, kLanes>&,
                                                                     typename Lanes<double, kLanes>::Vec x) {

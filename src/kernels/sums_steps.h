@@ -1,6 +1,7 @@
 #pragma once
 
-// Sums over rows in parts of a fixed order (warp.h), which makes gradients of weights reproducible.
+// Sums over rows in parts (warp.h), which are added in a fixed order. This makes gradients of weights
+// reproducible.
 
 #include "kernels/warp.h"
 
@@ -34,7 +35,7 @@ struct ColumnSums {
   }
 };
 
-/// Item: a number n. out[n] = sum over parts of sums[part, n].
+/// Item: an index n. out[n] = sum over parts of sums[part, n].
 template <typename T>
 struct AddParts {
   const T* sums;
@@ -55,7 +56,7 @@ struct AddParts {
   }
 };
 
-/// Computes out [columns] = sum over rows of x, weighted if weights are given. Does nothing if out is null.
+/// Computes out [columns] = sum of the rows of x, weighted if weights are given. Does nothing if out is null.
 /// `buffer` holds Parts(rows, columns).count * columns numbers.
 template <typename T, typename Launch>
 void sum_columns(const T* x, const T* weight, int64_t rows, int64_t heads, int64_t channels, T* buffer,

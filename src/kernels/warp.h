@@ -1,7 +1,7 @@
 #pragma once
 
 // Building blocks of CUDA kernels (*_steps.h). They are plain C++: nvcc compiles them for a GPU, and the
-// tests compile them for the host, where 32 lanes take turns.
+// tests compile them for the host, where the 32 lanes run one after the other.
 
 #include <cstdint>
 
@@ -17,16 +17,16 @@ namespace plimsoll {
 //
 //     template <typename Warp> void operator()(const Warp& warp, int64_t item) const
 //
-// the work of one warp on one item. Items of a step touch no common memory. A Warp (cuda_warp.h; in the tests
-// host_warp.h) offers
+// the work of one warp on one item. No item of a step touches memory that another item writes. A Warp
+// (cuda_warp.h; in the tests host_warp.h) offers
 //
-//     PerLane<V>               one variable per lane: v[lane], zero at first
-// - each(f): f(lane) of each lane, in any order; lanes see what others wrote after sync()
-// - sync(): a barrier for memory
-// - sum(v, low, high): v becomes the sum over lanes whose numbers differ in the bits low .. high/2 only
+//     PerLane<V>               one variable per lane: v[lane], initially zero
+// - each(f): f(lane) of each lane, in any order; after sync(), lanes see what other lanes wrote
+// - sync(): a memory barrier
+// - sum(v, low, high): v becomes the sum over the lanes whose indices differ only in the bits low .. high/2
 // - highest(v, low, high): v becomes the maximum over the same lanes, or NaN if one of them has NaN; low and
 //   high are powers of two, and both functions are a butterfly from high to low
-// - load<n>(at), store(at): n numbers that are aligned to their size
+// - load<n>(at), store(at): n numbers, aligned to their total size
 //
 // All lanes must call sum and highest, never inside each().
 
@@ -48,10 +48,10 @@ constexpr int lanes_for(int64_t count) {
   return lanes;
 }
 
-/// Assigns lanes to a matrix. Neighbouring lanes take neighbouring columns. If there are few columns, a warp
-/// takes several rows.
+/// Assigns lanes to the elements of a matrix. Neighbouring lanes process neighbouring columns. If there are
+/// few columns, a warp processes several rows.
 struct ColumnLanes {
-  int width;  ///< Lanes next to each other: a power of two.
+  int width;  ///< Number of lanes per row: a power of two.
 
   constexpr explicit ColumnLanes(int64_t columns) : width(lanes_for(columns)) {}
   constexpr int column(int lane) const { return lane & (width - 1); }
@@ -99,21 +99,21 @@ struct Parts {
   int64_t rows;
   int64_t count;
 
-  /// `columns` numbers are kept per part.
+  /// `columns` sums are kept per part.
   constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / min_rows(columns)) {
     if (count > kMax) count = kMax;
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
 
-  /// Returns the minimum number of rows of a part: more if it has many sums.
+  /// Returns the minimum number of rows of a part, which is larger if a part has many sums.
   static constexpr int64_t min_rows(int64_t columns) {
     const int64_t rows = (columns + 23) / 24;
     return rows < 16 ? 16 : rows;
   }
-  /// Returns how many numbers are enough for the sums of up to `columns` columns. Each row counts for a
-  /// sixteenth of its own numbers, and for at most 24. The result is affine in rows, so that plans are exact,
-  /// and does not fall as columns grow.
+  /// Returns how many numbers are enough for the sums of up to `columns` columns. Each row contributes
+  /// columns / 16, and at most 24. The result is affine in rows, so that plans are exact, and never falls as
+  /// columns grow.
   static constexpr int64_t max_numbers(int64_t rows, int64_t columns) {
     const int64_t of_row = (columns + 15) / 16;
     return rows * (of_row < 24 ? of_row : 24) + columns;

@@ -15,8 +15,8 @@ void copy_rows(std::span<const T> column, int64_t first, int64_t count, int64_t 
   to = std::copy(from, from + count * width, to);
 }
 
-// Writes the sources and targets of a graph's edges; its first node is `offset` in the batch. Returns whether
-// all are nodes of the graph.
+// Writes the sources and targets of a graph's edges. The graph's first node has index `offset` in the batch.
+// Returns whether all sources and targets are nodes of the graph.
 bool copy_edges(const int32_t* pairs, int64_t edges, int64_t nodes, int64_t offset, int64_t* sources,
                 int64_t* targets) {
   const auto limit = static_cast<uint64_t>(nodes);

@@ -13,13 +13,13 @@
 
 namespace plimsoll {
 
-/// Joins graphs into one disconnected graph: copies their rows in order; the indices in edge_index count the
-/// nodes of the whole batch. Errors: InputError for a graph whose pointers or edges point outside it;
+/// Joins graphs into one disconnected graph by copying their rows in order. Indices in edge_index count the
+/// nodes of the whole batch. Errors: InputError for a graph whose pointers or edges are out of range;
 /// BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
                       BatchMemory& memory);
 
-/// Makes the batches of a list.
+/// Makes the batches of a BatchList.
 class CollatedBatches final : public BatchMaker {
  public:
   CollatedBatches(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,

@@ -10,19 +10,19 @@
 
 namespace plimsoll {
 
-/// Tensors of a batch, with the names of PyTorch Geometric and in its order. edge_ptr has the first edge of
-/// each graph. y and node_y are f32 targets if the data set has targets of graphs or of nodes; with one
-/// number per item they have only one axis.
+/// The tensors of a batch, with the names and in the order of PyTorch Geometric. edge_ptr has the first edge
+/// of each graph. y and node_y are f32 targets if the data set has targets of graphs or of nodes; with one
+/// target per item, they have only one axis.
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, pos, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 9;
 
-/// Tensors and tensor sizes of the batches of a data set.
+/// The selection of tensors in the batches of a data set, and the sizes of these tensors.
 class BatchFields {
  public:
   using Field = BatchField;
   static constexpr int kCount = kBatchFields;
 
-  /// Selects the tensors that the data set has columns for, except for `left_out`, which names some of x,
+  /// Selects the tensors for which the data set has columns, except those in `left_out`, which may name x,
   /// edge_index, edge_attr, y, pos and node_y.
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
 

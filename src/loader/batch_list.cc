@@ -90,7 +90,7 @@ BatchList BatchLister::list(uint32_t epoch, const Share& share) const {
   GraphList order = graphs_;
   if (batching_.shuffle) shuffle(order, batching_.seed, epoch);
   BatchList list = cut(order, share);
-  // Otherwise all ranks have the same number of batches anyway.
+  // Without limits on sizes, all ranks have the same number of batches.
   if (share.ranks == 1 || !limits_sizes()) return list;
   int64_t steps = list.size();
   for (int64_t rank = 0; rank < share.ranks; ++rank) {

@@ -17,16 +17,16 @@ struct Batching {
   int64_t nodes = kNoLimit;
   int64_t edges = kNoLimit;
   int64_t bytes = kNoLimit;   ///< Maximum bytes of all tensors of a batch (BatchFields::bytes).
-  bool skip_too_big = false;  ///< Leave out a graph that exceeds a limit even alone.
-  /// Minimum number of batches in an epoch: with m graphs, a batch has at most m / min_steps of them.
+  bool skip_too_big = false;  ///< Leave out graphs that exceed a limit on their own.
+  /// Minimum number of batches in an epoch: with m graphs, a batch has at most m / min_steps graphs.
   int64_t min_steps = 0;
-  bool drop_last = false;  ///< Leave out the last batch if it has fewer graphs than other batches may have.
+  bool drop_last = false;  ///< Leave out the last batch if it has fewer graphs than the limits allow.
   bool shuffle = false;
   uint64_t seed = 0;
 };
 
-/// Position of a process among several. Each process gets every ranks-th graph of an epoch's order, and all
-/// get the same number of batches.
+/// The share of one process (rank) among several. Each process gets every ranks-th graph of an epoch's order,
+/// and all get the same number of batches.
 struct Share {
   int64_t rank = 0;
   int64_t ranks = 1;
@@ -48,20 +48,20 @@ struct BatchList {
 /// Lists the batches of epochs. Immutable, so any number of threads may call it.
 class BatchLister {
  public:
-  /// `graphs` are the graphs of the set to use. Errors: UsageError for a graph that the set does not have, or
-  /// that exceeds a limit even alone unless such graphs are skipped; InputError for a damaged graph if sizes
-  /// are limited. The set must outlive this object.
+  /// `graphs` are the graphs of the set to use. The set must outlive this object. Errors: UsageError for a
+  /// graph that the set does not have, or that exceeds a limit on its own, unless such graphs are skipped;
+  /// InputError for a damaged graph if sizes are limited.
   BatchLister(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
               const Batching& batching);
 
-  /// Returns the batches of an epoch. The order is that of the graphs or, if shuffled, depends only on (seed,
-  /// epoch). If the number of graphs is not divisible by the number of ranks, the order starts again from its
-  /// first graph, as in torch's DistributedSampler, or with drop_last ends earlier. A rank with fewer batches
-  /// than another repeats its first ones; with drop_last all ranks have the minimum number instead. Errors:
-  /// UsageError for fewer graphs than min_steps; InputError as for the constructor.
+  /// Returns the batches of an epoch. Their order is the order of `graphs`; a shuffled order depends only on
+  /// (seed, epoch). If the number of graphs is not divisible by the number of ranks, the order is extended
+  /// with its first graphs, as in torch's DistributedSampler; with drop_last, it is cut instead. A rank with
+  /// fewer batches than another repeats its first batches; with drop_last, all ranks get the minimum number
+  /// instead. Errors: UsageError for fewer graphs than min_steps; InputError as for the constructor.
   BatchList list(uint32_t epoch, const Share& share = {}) const;
 
-  /// Number of graphs in an epoch, without those that are skipped.
+  /// Number of graphs in an epoch, not counting skipped ones.
   int64_t graphs() const { return static_cast<int64_t>(graphs_.size()); }
 
  private:

@@ -14,8 +14,8 @@ struct BatchCounts {
   int64_t edges = 0;
 };
 
-/// A batch as row-major tensors, one per field of BatchFields or NeighbourFields; a field that is left out
-/// has 0 bytes.
+/// A batch as row-major tensors, one per field of BatchFields, NeighbourFields or TypedFields. A field that
+/// is left out has 0 bytes.
 struct CollatedBatch {
   BatchCounts counts;
   std::vector<BatchBuffer> tensors;
@@ -24,7 +24,7 @@ struct CollatedBatch {
   BatchBuffer& operator[](Field field) {
     return tensors[static_cast<size_t>(field)];
   }
-  /// Bytes charged to the ledger.
+  /// Bytes entered in the ledger.
   int64_t bytes() const {
     int64_t sum = 0;
     for (const BatchBuffer& tensor : tensors) sum += tensor.bytes();
@@ -32,16 +32,17 @@ struct CollatedBatch {
   }
 };
 
-/// Makes the batches of an epoch. Only one call may run at a time; fastest if batch numbers ascend.
+/// Makes the batches of an epoch. Only one call may run at a time. It is fastest if batches are made in
+/// ascending order.
 class BatchMaker {
  public:
   virtual ~BatchMaker() = default;
   virtual int64_t size() const = 0;
-  /// Makes batch `batch`, 0 .. size()-1. The result is the same each time. Errors, after which it may be
-  /// called again: BudgetExceeded, InputError.
+  /// Makes batch `batch`, 0 .. size()-1. The result is the same each time. Errors: BudgetExceeded,
+  /// InputError; after an error, it may be called again.
   virtual CollatedBatch make(int64_t batch) = 0;
-  /// Frees the data that it has prepared for later batches. Allocates no memory of the ledger, and may be
-  /// called by any thread while make() does not run.
+  /// Frees the data that was prepared for later batches. It allocates no memory that enters the ledger. Any
+  /// thread may call it while make() is not running.
   virtual void give_up() {}
   /// Returns the names of the options that make batches smaller.
   virtual const char* limits() const = 0;

@@ -19,7 +19,8 @@ constexpr int64_t kAlignment = 64;
 // to the system.
 constexpr int64_t kMapped = 64 * kKiB;
 
-// An allocation stores its malloc pointer right before the data: malloc aligns to 16, so there is space.
+// The pointer that malloc returned is stored right before the aligned data. malloc aligns to 16 bytes, so
+// there is space for it.
 void* take_small(int64_t bytes) {
   void* const piece = std::malloc(static_cast<size_t>(bytes));
   if (piece == nullptr) return nullptr;
@@ -34,7 +35,7 @@ void* take_mapped(int64_t bytes) {
   void* const data =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return nullptr;
-  // Fresh pages cost more than the copy itself; with huge pages they cost a tenth.
+  // Fresh pages cost more than copying the data; huge pages cost a tenth of that.
   madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return data;
 }
@@ -49,7 +50,7 @@ void give_back(void* data, int64_t bytes, bool mapped) noexcept {
 
 }  // namespace
 
-// Batches differ a little in size; rounding to eighths of a power of two allows one to use the buffers of
+// Batches differ a little in size. Rounding to eighths of a power of two lets one batch reuse the buffers of
 // another.
 int64_t batch_buffer_bytes(int64_t bytes) {
   if (bytes < kMapped) return bytes + kAlignment;
@@ -103,7 +104,8 @@ std::vector<BatchBuffer> BatchMemory::take(std::span<const int64_t> bytes) {
 }
 
 std::vector<BatchBuffer> BatchMemory::try_take(std::span<const int64_t> bytes) {
-  std::vector<BatchBuffer> buffers(bytes.size());  // An exception below frees those that have data.
+  // If an exception is thrown below, the buffers that have data are freed.
+  std::vector<BatchBuffer> buffers(bytes.size());
   int64_t missing = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     BatchBuffer& buffer = buffers[i];
@@ -165,7 +167,7 @@ void BatchMemory::keep(int64_t more) {
 }
 
 void BatchMemory::give(BatchBuffer& buffer) noexcept {
-  // A child of fork() has no thread that would release a mutex that was locked when it started.
+  // A child of fork() has no thread that would unlock a mutex locked during the fork.
   if (getpid() == process_) {
     const MutexLock lock(mutex_);
     (buffer.delivered_ ? live_ : ahead_) -= buffer.bytes_;

@@ -14,12 +14,12 @@ namespace plimsoll {
 
 class BatchMemory;
 
-/// Returns the bytes that the ledger is charged for a tensor of a batch: a large tensor is rounded up by at
-/// most an eighth.
+/// Returns the bytes that are entered in the ledger for a tensor of `bytes` bytes: a large tensor is rounded
+/// up by at most an eighth.
 int64_t batch_buffer_bytes(int64_t bytes);
 
-/// Memory of one tensor, 64-byte aligned. It is charged to the ledger from before it is allocated until after
-/// it is freed. It may be destroyed on any thread, and after everything else of its loader.
+/// The memory of one tensor, 64-byte aligned. It is entered in the ledger before it is allocated, and removed
+/// from it after it is freed. It may be destroyed on any thread, and after its loader.
 class BatchBuffer {
  public:
   BatchBuffer() = default;
@@ -28,27 +28,27 @@ class BatchBuffer {
   ~BatchBuffer();
 
   void* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }  ///< Bytes charged to the ledger.
+  int64_t bytes() const { return bytes_; }  ///< Bytes entered in the ledger.
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);
   }
-  /// Hands the buffer to the user: it counts as live instead of ahead.
+  /// Marks the buffer as delivered to the user: it counts in live(), no longer in ahead().
   void deliver();
 
  private:
   friend class BatchMemory;
   void* data_ = nullptr;
-  int64_t bytes_ = 0;  // Bytes charged to the ledger.
+  int64_t bytes_ = 0;  // Bytes entered in the ledger.
   bool mapped_ = false;
   bool delivered_ = false;
   std::shared_ptr<BatchMemory> owner_;
 };
 
-/// Memory of one loader's batches, under Tag::blocks. It counts the bytes of delivered batches. It also keeps
-/// freed buffers for the next batches, so that their pages need not be requested from the system again.
-/// Buffers that are kept or made ahead have at most kAhead bytes in total, or one batch. Thread-safe. A child
-/// of fork() may free memory that its parent allocated.
+/// The memory of one loader's batches, entered under Tag::blocks. It counts the bytes of delivered batches,
+/// and keeps freed buffers for later batches, so that their pages need not be requested from the system
+/// again. Buffers that are kept or made ahead have at most kAhead bytes in total, or the bytes of one batch
+/// if that is larger. Thread-safe. A child of fork() may free memory that its parent allocated.
 class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
  public:
   static constexpr int64_t kAhead = int64_t{16} << 20;
@@ -58,8 +58,8 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 
-  /// Allocates a buffer for each tensor of a batch: either all or none, so that after a refusal nothing is
-  /// withheld from other threads. Kept buffers are freed first if needed. Errors: BudgetExceeded.
+  /// Allocates a buffer for each tensor of a batch, either all or none, so that after a refusal no memory is
+  /// withheld from other threads. If needed, kept buffers are freed first. Errors: BudgetExceeded.
   std::vector<BatchBuffer> take(std::span<const int64_t> bytes);
 
   /// Returns kept buffers to the system.
@@ -70,7 +70,8 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   /// Bytes of batches that are being made or wait to be delivered.
   int64_t ahead() const;
 
-  /// Freed buffers are kept while an object of this class lives; with the last one they return to the system.
+  /// Freed buffers are kept while any object of this class lives. When the last one is destroyed, they return
+  /// to the system.
   class Keeping {
    public:
     explicit Keeping(BatchMemory& memory) : memory_(memory) { memory_.keep(1); }

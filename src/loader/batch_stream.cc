@@ -43,7 +43,7 @@ class BatchStream::State {
       batch = std::move(ready_.front());
       ready_.pop_front();
     } else {
-      resting_ = true;  // So that the thread does not start with the same batch.
+      resting_ = true;  // Keeps the thread from starting the same batch.
       batch = make_now();
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
@@ -57,7 +57,7 @@ class BatchStream::State {
   int64_t size() const { return maker_->size(); }
 
  private:
-  /// While it lives, the maker works and the mutex is not held.
+  /// For its lifetime, the maker works and the mutex is not held.
   class PLIMSOLL_ANNOTATE(scoped_lockable) Making {
    public:
     explicit Making(State& state) PLIMSOLL_RELEASE(state.mutex_) : state_(state) {
@@ -92,7 +92,7 @@ class BatchStream::State {
   void start() {
     try {
       thread_ = std::jthread([this](const std::stop_token& stop) { make_ahead(stop); });
-    } catch (const std::system_error&) {  // There is no memory for its stack.
+    } catch (const std::system_error&) {  // There is no memory for the thread's stack.
     }
   }
 
@@ -102,10 +102,10 @@ class BatchStream::State {
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
   }
 
-  /// Batches made ahead, and the one that the thread is making, are made again on request. The thread needs
-  /// nothing that a caller may hold, so it always finishes.
+  /// Discards the batches made ahead and the batch that the thread is making; next() makes them again. The
+  /// thread needs no lock that a caller may hold, so it always finishes.
   void give_up() {
-    // A child of fork() has no thread that would release a mutex that was locked when it started.
+    // A child of fork() has no thread that would unlock a mutex locked during the fork.
     if (getpid() != process_) return;
     const MutexLock lock(mutex_);
     ready_.clear();
@@ -133,7 +133,7 @@ class BatchStream::State {
         last_bytes_ = made->bytes();
         ready_.push_back(std::move(*made));
       } else {
-        made.reset();  // It is freed before give_up() continues.
+        made.reset();  // Freed before give_up() continues.
         resting_ = true;
       }
       discarded_ = false;
@@ -142,7 +142,7 @@ class BatchStream::State {
   }
 
   const std::shared_ptr<BatchMemory> memory_;
-  // Called by one thread at a time: next(), or the thread that makes batches ahead.
+  // Called by one thread at a time: the caller of next(), or the thread that makes batches ahead.
   const std::unique_ptr<BatchMaker> maker_;
   const int64_t ahead_;
   const pid_t process_ = getpid();
@@ -153,13 +153,13 @@ class BatchStream::State {
   Mutex mutex_;
   StoppableConditionVariable changed_;
   int64_t position_ PLIMSOLL_GUARDED_BY(mutex_);                 // Number of batches delivered.
-  std::deque<CollatedBatch> ready_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches from position_ on.
+  std::deque<CollatedBatch> ready_ PLIMSOLL_GUARDED_BY(mutex_);  // Finished batches from position_ on.
   bool making_ PLIMSOLL_GUARDED_BY(mutex_) = false;              // Whether the batch after ready_ is being
                                                                  // made.
-  bool making_ahead_ PLIMSOLL_GUARDED_BY(mutex_) = false;        // Whether the thread makes it.
-  bool discarded_ PLIMSOLL_GUARDED_BY(mutex_) = false;           // Whether it is to be freed when it is done.
-  bool resting_ PLIMSOLL_GUARDED_BY(mutex_) = true;              // Whether the thread must not start another
-                                                                 // batch.
+  bool making_ahead_ PLIMSOLL_GUARDED_BY(mutex_) = false;        // Whether the thread is making that batch.
+  bool discarded_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // Whether that batch is to be freed when it is done.
+  bool resting_ PLIMSOLL_GUARDED_BY(mutex_) = true;     // Whether the thread must not start another
+                                                        // batch.
   int64_t last_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;
 };

@@ -10,25 +10,27 @@
 
 namespace plimsoll {
 
-/// The batches of an epoch in order. A thread makes later batches while the user works with earlier ones. It
-/// never waits for memory: after a refusal it pauses until the next batch is delivered. next() itself makes
-/// batches that the thread could not make, for lack of memory or because of an error. So neither the thread
-/// nor how far it is ahead changes a batch. next() is thread-safe: each batch is given to one caller.
+/// Delivers the batches of an epoch in order. A thread makes later batches while the user processes earlier
+/// ones. The thread never waits for memory: after a refusal it pauses until the next batch is delivered. A
+/// batch that it could not make, for lack of memory or because of an error, is made by next(). Batches
+/// therefore do not depend on the thread or on how far it is ahead. next() is thread-safe: each batch is
+/// delivered to one caller.
 class BatchStream {
  public:
   /// Starts with batch `first`. `ahead` is the maximum number of batches made ahead; if it is 0, there is no
-  /// thread. Except for the first of them, these batches stay within BatchMemory::kAhead. `memory` is the
-  /// memory that the maker uses.
+  /// thread. The batches made ahead have at most BatchMemory::kAhead bytes in total, or there is only one.
+  /// `memory` is the memory that the maker uses.
   BatchStream(std::unique_ptr<BatchMaker> maker, int64_t first, int64_t ahead,
               std::shared_ptr<BatchMemory> memory);
-  /// Ends the thread, after waiting for the batch that it is making. In a child of fork(), which has no such
-  /// thread, it leaks everything.
+  /// Waits for the batch that the thread is making, and ends the thread. A child of fork() has no such
+  /// thread; there, the destructor leaks everything.
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  /// Returns the next batch, nullopt after the last one. Errors, after which the same batch may be requested
-  /// again: BudgetExceeded, without waiting, with the bytes of delivered batches in its message; InputError.
+  /// Returns the next batch, or nullopt after the last one. Errors: BudgetExceeded, at once and with the
+  /// bytes of delivered batches in its message; InputError. After an error, the same batch may be requested
+  /// again.
   std::optional<CollatedBatch> next();
   /// Number of batches.
   int64_t size() const;

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Rows of one graph in the columns of a `graph_set`.
+/// The rows of one graph in the columns of a `graph_set`.
 struct GraphRows {
   int64_t node = 0;   ///< First row in x.
   int64_t nodes = 0;  ///< Number of rows in x.
@@ -19,7 +19,7 @@ struct GraphRows {
 /// columns.
 GraphRows rows_of(const GraphSetView& set, int64_t graph);
 
-/// Returns the error for a graph that points outside its columns or its nodes.
+/// Returns the error for a graph with pointers outside its columns or edges outside its nodes.
 InputError damaged_graph(const GraphSetView& set, int64_t graph);
 
 }  // namespace plimsoll

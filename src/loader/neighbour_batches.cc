@@ -12,11 +12,11 @@
 namespace plimsoll {
 namespace {
 
-// Samples of batches that are not due use 1/kSampleShare of the cache's bytes, in addition to the cache.
+// Samples of later batches may use 1/kSampleShare of the cache's bytes, in addition to the cache.
 constexpr int64_t kSampleShare = 8;
 constexpr size_t kSpare = 2;
 
-// Copies the rows of a column at these places.
+// Copies the rows of a column with the indices `places`.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t> places, BatchBuffer& to) {
   constexpr size_t kPlacesAhead = 16;
@@ -78,7 +78,7 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts
 }
 
 LoadedGraph::~LoadedGraph() {
-  // The destructor of the scan would wait for its thread, which a child process does not have.
+  // The destructor of the scan would wait for a thread that does not exist in a child process.
   if (getpid() != process_) static_cast<void>(rows_.release());
 }
 
@@ -159,7 +159,8 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   return sample;
 }
 
-// Makes `batch` the first sample, followed by as many more as the horizon and memory allow.
+// Makes `batch` the first sample in the queue, followed by as many later ones as the horizon and memory
+// allow.
 void NeighbourBatches::sample_to(int64_t batch) {
   if (samples_.empty() || samples_.front().batch != batch) {
     samples_.clear();
@@ -198,7 +199,8 @@ void NeighbourBatches::gather_features(const BatchesAhead<Sample>::KnownBatch& k
   const Sample& sample = known.batch;
   if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
   samples_.read(known, x);
-  // A node's index is at least its number among distinct nodes, so copying from the back overwrites no row.
+  // A node's index is at least its index among the distinct nodes, so copying from the back overwrites no row
+  // that is still needed.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {
     const int64_t number = sample.number[static_cast<size_t>(i)];

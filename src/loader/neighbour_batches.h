@@ -23,30 +23,30 @@
 
 namespace plimsoll {
 
-/// Sampling around the seeds, and reading of features.
+/// How to sample around the seeds and how to read features.
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;
-  GraphList targets = {};  ///< Pairs of nodes [n, 2] whose edges, in both directions, are left out of all
-                           ///< batches.
-  bool columns = true;     ///< Whether batches have rows of the graph's columns in addition to nodes and
-                           ///< edges.
-  /// Bytes of a cache of feature rows; 0: features are read from the mapped file.
+  GraphList targets = {};  ///< Pairs of nodes [n, 2]. The edges between the nodes of a pair, in both
+                           ///< directions, are left out of all batches.
+  /// Whether batches have the rows of the graph's columns in addition to nodes and edges.
+  bool columns = true;
+  /// Bytes of a cache of feature rows; 0: no cache, features are read from the mapped file.
   int64_t cache_bytes = 0;
-  /// Maximum number of batches that are sampled early so that their rows can be read into the cache.
+  /// Maximum number of batches that are sampled in advance, so that their rows can be read into the cache.
   int64_t horizon = std::numeric_limits<int64_t>::max();
 };
 
-/// Data that all epochs of one loader share. The graph is read from its mapped file, except for cached
-/// features. A child of fork() may destroy objects that its parent made.
+/// The data that all epochs of one loader share. The graph is read from its mapped file, except for cached
+/// features. A child of fork() may destroy objects that its parent created.
 class LoadedGraph {
  public:
   /// `seeds` are the nodes to use; nullopt: all nodes. Errors: UsageError for a node that is not in the
   /// graph, and for a cache that is too small; those of NeighbourSampler and ScannedRows.
   LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
               NeighbourLoading loading);
-  /// Makes batches of clusters: the nodes of one part of the partition are seeds together. Errors: those of
-  /// the other constructor and of PartNodes.
+  /// For batches of clusters: all nodes of a part of the partition are seeds of the same batch. Errors: those
+  /// of the other constructor and of PartNodes.
   LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading);
   ~LoadedGraph();
   LoadedGraph(const LoadedGraph&) = delete;
@@ -58,10 +58,10 @@ class LoadedGraph {
   const NeighbourFields& fields() const { return fields_; }
   /// Number of seeds, or parts, in an epoch.
   int64_t items() const;
-  /// Appends the seed, or the nodes of the part, with index `i`.
+  /// Appends seed `i`, or the nodes of part `i`.
   void append_seeds(int64_t i, SampledSubgraph::Column& seeds) const;
   const char* limits() const { return parts_ ? "batch_size" : "batch_size, num_neighbors"; }
-  /// Null if feature rows are read from the mapped file.
+  /// The reader of feature rows; null if they are read from the mapped file.
   ScannedRows* rows() { return rows_.get(); }
 
  private:
@@ -75,17 +75,17 @@ class LoadedGraph {
   std::unique_ptr<ScannedRows> rows_;
 };
 
-/// The batches of an epoch: seeds of a list, their sample by NeighbourSampler, and the column rows of the
-/// sampled nodes and edges. A batch depends only on the random seed, the epoch and its seed nodes in their
-/// order. Neither the cache nor how far sampling is ahead has an influence.
+/// Makes the batches of an epoch from a list of seeds. A batch has a sample around its seeds
+/// (NeighbourSampler) and the column rows of the sampled nodes and edges. It depends only on the random seed,
+/// the epoch and the order of its seed nodes, not on the cache or on how far sampling is ahead.
 class NeighbourBatches final : public BatchMaker {
  public:
   NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
 
   int64_t size() const override { return list_.size(); }
-  /// Same as BatchMaker::make(). Errors: those of BatchMaker; UsageError for a seed that occurs twice if
-  /// seeds share nodes. If memory is short, samples made ahead are dropped.
+  /// Does the same as BatchMaker::make(). If memory is short, drops samples made in advance. Errors: those of
+  /// BatchMaker::make(); UsageError for a seed that occurs twice if seeds share nodes.
   CollatedBatch make(int64_t batch) override;
   void give_up() override;
   const char* limits() const override { return source_->limits(); }
@@ -94,7 +94,7 @@ class NeighbourBatches final : public BatchMaker {
   struct Sample {
     int64_t batch = 0;
     SampledSubgraph graph;
-    SampledSubgraph::Column different;  // For disjoint subgraphs: their nodes without duplicates.
+    SampledSubgraph::Column different;  // For disjoint subgraphs: the distinct nodes of all subgraphs.
     SampledSubgraph::Column number;     // Index of each node in `different`.
 
     std::span<const int64_t> rows() const { return number.empty() ? graph.node : different; }

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// Tensors of a batch of sampled neighbours, with the names of PyTorch Geometric's NeighborLoader and in its
-/// order. The counts per hop are named num_sampled_nodes and num_sampled_edges.
+/// The tensors of a batch of sampled neighbours, with the names and in the order of PyTorch Geometric's
+/// NeighborLoader. The counts per hop are named num_sampled_nodes and num_sampled_edges there.
 enum class NeighbourField : uint8_t {
   x,
   edge_index,
@@ -26,14 +26,14 @@ enum class NeighbourField : uint8_t {
   input_id
 };
 
-/// Tensors and tensor sizes of the batches of a graph.
+/// The selection of tensors in the batches of a graph, and the sizes of these tensors.
 class NeighbourFields {
  public:
   using Field = NeighbourField;
   static constexpr int kCount = 11;
 
-  /// Selects the tensors that the graph has columns for, unless `columns` is false; `batch` if seeds do not
-  /// share nodes; counts per hop if the edges are the sampled ones.
+  /// Selects the tensors for which the graph has columns, unless `columns` is false; `batch`, if seeds do not
+  /// share nodes; and the counts per hop, if the edges are the sampled ones.
   NeighbourFields(const GraphView& graph, const NeighbourOptions& options, bool columns = true);
 
   static const char* name(NeighbourField field);

@@ -12,21 +12,21 @@
 
 namespace plimsoll {
 
-/// What to sample around which seeds of a graph with types.
+/// How to sample a graph with types, and the seeds around which to sample.
 struct TypedLoading {
   TypedOptions sampling;
   SeedBatching batching;
   size_t seed_type = 0;
-  /// Seeds, and a time for each or none. Without a value of `seeds` all nodes of their type.
+  /// The seeds; nullopt: all nodes of the seeds' type. `times` has one time per seed, or is empty.
   std::optional<GraphList> seeds = {};
   GraphList times = {};
 };
 
-/// Data that the epochs of one loader share. Immutable.
+/// The data that all epochs of one loader share. Immutable.
 class LoadedTypes {
  public:
-  /// Errors: UsageError for a node that is not in the graph, and for times that are not one for each seed;
-  /// those of TypedSampler. What the topology borrows must outlive this.
+  /// The memory to which the topology refers must outlive this object. Errors: UsageError for a node that is
+  /// not in the graph, and if the number of times is not the number of seeds; those of TypedSampler.
   LoadedTypes(TypedTopology topology, TypedLoading loading);
 
   const TypedTopology& topology() const { return topology_; }
@@ -42,12 +42,13 @@ class LoadedTypes {
   const TypedFields fields_;
 };
 
-/// Copies a sample around the seeds with these numbers to the tensors of a batch. Errors: BudgetExceeded.
+/// Copies a sample around the seeds with the indices `numbers` to the tensors of a batch. Errors:
+/// BudgetExceeded.
 CollatedBatch collate(const TypedSample& sample, const TypedFields& fields, std::span<const int64_t> numbers,
                       BatchMemory& memory);
 
-/// The batches of an epoch: seeds of a list and the sample of TypedSampler for them. In disjoint subgraphs
-/// what is sampled for a seed depends only on the random seed, the epoch, and the seed node and its time.
+/// Makes the batches of an epoch from a list of seeds, using TypedSampler. If subgraphs are disjoint, the
+/// sample of a seed depends only on the random seed, the epoch, the seed node and its time.
 class TypedBatches final : public BatchMaker {
  public:
   TypedBatches(std::shared_ptr<const LoadedTypes> source, uint32_t epoch, const Share& share,

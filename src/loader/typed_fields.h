@@ -8,17 +8,17 @@
 
 namespace plimsoll {
 
-/// Tensors of a batch sampled from a graph with types, with the names of PyTorch Geometric's NeighborLoader.
-/// Each has the rows of all types, one type after the other.
+/// The tensors of a batch sampled from a graph with types, with the names of PyTorch Geometric's
+/// NeighborLoader. Each tensor has the rows of all types, one type after the other.
 enum class TypedField : uint8_t { n_id, edge_index, e_id, batch, nodes_per_hop, edges_per_hop, input_id };
 
-/// Tensors and tensor sizes of these batches. All are i64.
+/// The selection of tensors in these batches, and the sizes of these tensors. All are i64.
 class TypedFields {
  public:
   using Field = TypedField;
   static constexpr int kCount = 7;
 
-  /// Selects all tensors, `batch` only if subgraphs are disjoint.
+  /// Selects all tensors, but `batch` only if subgraphs are disjoint.
   TypedFields(int64_t node_types, int64_t edge_types, int64_t hops, bool disjoint)
       : node_types_(node_types), edge_types_(edge_types), hops_(hops), disjoint_(disjoint) {}
 

@@ -22,7 +22,7 @@ void raise_cap_to_limits(int64_t outside_ledger) {
 struct BudgetCaps::State {
   Mutex mutex;
   int64_t works PLIMSOLL_GUARDED_BY(mutex) = 0;
-  int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;       // Sum of the budgets of all works.
+  int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;       // Sum of the budgets of all registered work.
   int64_t foundation PLIMSOLL_GUARDED_BY(mutex) = 0;  // Bytes that the ledger held when the first work began.
   int64_t limit PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;
   int64_t found PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;  // The cap that other code had set.

@@ -9,8 +9,8 @@ namespace plimsoll {
 /// Errors: UsageError.
 int64_t budget_bytes(const std::string& text);
 
-/// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A cap
-/// that is already higher stays. The new cap is permanent unless BudgetCaps has budgets.
+/// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A higher
+/// cap is kept. The new cap is permanent unless BudgetCaps has budgets.
 void raise_cap_to_limits(int64_t outside_ledger);
 
 /// Combines the budgets of one process into the cap of its ledger. Thread-safe.
@@ -24,7 +24,7 @@ class BudgetCaps {
   /// Limits the whole ledger, regardless of the registered work (ProcessBudget).
   void limit(int64_t cap);
 
-  /// Lowers the cap of the ledger by `bytes` while it lives, for memory that its owner allocates outside the
+  /// Lowers the ledger's cap by `bytes` for its lifetime, for memory that its owner allocates outside the
   /// ledger.
   class Reservation {
    public:
@@ -37,7 +37,7 @@ class BudgetCaps {
     const int64_t bytes_;
   };
 
-  /// Suspends all budgets and raises the cap to the usable limit while it lives, for measuring the budget
+  /// Suspends all budgets and raises the cap to the usable limit for its lifetime. Used to measure the budget
   /// that some work needs.
   class Lifted {
    public:

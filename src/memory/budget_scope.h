@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// A budget for some work in a process that Plimsoll shares with other code. It bounds what the work may
-/// enter in the ledger of the process, whatever else the process holds. Scopes that live at the same time
-/// share the sum of their budgets. No scope raises a cap that was set before. Thread-safe.
+/// A budget for some work in a process that Plimsoll shares with other code. It bounds the bytes that the
+/// work may enter in the ledger of the process, whatever else the process holds. Scopes that live at the same
+/// time share the sum of their budgets. A scope never raises a cap that was set before it. Thread-safe.
 class BudgetScope {
  public:
   /// `text` is a size in the format of --budget. "" is the default budget of the command line, but at most

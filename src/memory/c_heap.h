@@ -11,12 +11,12 @@ namespace plimsoll {
 void* ledger_malloc(Tag tag, size_t bytes) noexcept;
 void ledger_free(void* data) noexcept;
 
-/// Makes malloc allocate every buffer over 256 KiB from the system and return it when it is freed, so that
-/// the process holds no more than the ledger does. For programs with few, long-lived buffers.
+/// Makes malloc map every buffer over 256 KiB separately and unmap it when it is freed, so that the process
+/// holds no more than the ledger has entered. For programs with few, long-lived buffers.
 void return_large_buffers() noexcept;
 
-/// Returns to the system the freed memory that malloc keeps. It is no longer in the ledger, but the process
-/// still holds it. Called between two kinds of work.
+/// Returns the freed memory that malloc keeps to the system. The process still holds such memory although it
+/// has left the ledger. Called between two kinds of work.
 void give_back_freed_memory() noexcept;
 
 /// Makes malloc request at most 1 MiB more from the system than it needs. Some limits count memory held, not

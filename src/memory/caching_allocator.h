@@ -16,8 +16,8 @@ class CachingAllocator {
   /// Minimum size in bytes for which caching is worthwhile.
   static constexpr int64_t kMin = int64_t{256} << 10;
 
-  /// Freed buffers are kept while an object of this class lives. The first such object returns buffers kept
-  /// earlier to the system, so that a budget starts without them.
+  /// Freed buffers are kept while any object of this class lives. The first such object returns the buffers
+  /// kept before it to the system, so that a budget starts without them.
   class Keeping {
    public:
     Keeping();
@@ -35,9 +35,9 @@ class CachingAllocator {
   /// Returns a page-aligned buffer of `bytes`, which the caller has entered in the ledger, or null if the
   /// system has no memory.
   static void* take(int64_t bytes);
-  /// Frees a buffer and removes it from the ledger. `bytes` and `tag` are those it was allocated with. A
-  /// buffer that returns to the system leaves the ledger only after it is unmapped; otherwise it would be
-  /// counted as memory of other code.
+  /// Frees a buffer and removes it from the ledger. `bytes` and `tag` must be those with which it was
+  /// allocated. A buffer that returns to the system leaves the ledger only after it is unmapped; otherwise it
+  /// would be counted as memory of other code.
   static void give(void* piece, int64_t bytes, Tag tag) noexcept;
 };
 

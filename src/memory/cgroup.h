@@ -32,14 +32,15 @@ struct MemoryGroup {
   /// Returns the hard limit in bytes, or nullopt if there is none. On v1 it includes the limits of parents
   /// that are not visible.
   std::optional<int64_t> limit() const;
-  /// Returns the anonymous memory of the group's processes and of its children, in bytes, or 0 if unknown.
+  /// Returns the anonymous memory of all processes in the group and its child groups, in bytes, or 0 if
+  /// unknown.
   int64_t anonymous() const;
 };
 
-/// Returns the memory groups of this process with all their parents, nearest first, v1 and v2 as
-/// /proc/self/cgroup lists them. In a container the listed path may not exist below the mount; then only its
-/// parents, up to the mount itself, have files. `root` is the folder of /proc and /sys; tests pass their own
-/// tree.
+/// Returns the memory groups of this process (v1 and v2, as /proc/self/cgroup lists them) with all their
+/// parents, nearest first. In a container, the listed path may not exist below the mount; then only its
+/// parents, up to the mount itself, have files. `root` is the folder that contains /proc and /sys; tests pass
+/// their own tree.
 std::vector<MemoryGroup> memory_groups(const std::string& root = "");
 
 /// Reads the number after KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, without converting its unit.

@@ -7,8 +7,9 @@
 
 namespace plimsoll {
 
-/// An entry in the ledger for memory that no allocator of Plimsoll allocates: that of a library, of strings
-/// or of JSON trees. The bytes are entered while the object lives. Not thread-safe.
+/// An entry in the ledger for memory that is not allocated by an allocator of Plimsoll, such as the memory of
+/// a library, of strings or of JSON trees. The bytes stay entered as long as the object lives. Not
+/// thread-safe.
 class Charge {
  public:
   /// Errors: BudgetExceeded.

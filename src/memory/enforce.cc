@@ -18,7 +18,7 @@ constexpr int64_t kPageCache = 64 * kMiB;
 Mutex enforce_mutex;
 struct EnforcementState {
   int64_t limit = 0;  // RLIMIT_DATA without those threads; 0 without an Enforcement.
-  rlim_t hard = 0;    // The limit that was in force before, which is never exceeded.
+  rlim_t hard = 0;    // The hard limit from before, which is never exceeded.
   int now = 0;
   int max = 0;
 };

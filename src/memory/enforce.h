@@ -9,24 +9,25 @@
 
 namespace plimsoll {
 
-/// Makes the kernel hold this process to a budget while it lives. An allocation beyond the budget fails with
-/// the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc); the process is never
-/// killed.
+/// Makes the kernel hold this process to a budget for the lifetime of the object. An allocation beyond the
+/// budget fails with the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc). The
+/// process is never killed.
 ///
-/// RLIMIT_DATA bounds the addresses of private writable memory, resident or not. It is the sum of the budget,
-/// the amount by which such addresses exceed anonymous memory at the start, a stack for each future thread,
-/// and 16 MiB for memory that malloc reserves and does not touch. The cgroup bounds resident memory including
-/// its page cache, to the budget plus 64 MiB.
+/// RLIMIT_DATA bounds the addresses of private writable memory, resident or not. The limit is the sum of the
+/// budget, the amount by which such addresses exceed anonymous memory at the start, a stack for each future
+/// thread, and 16 MiB for memory that malloc reserves but does not touch. A cgroup bounds resident memory,
+/// page cache included, to the budget plus 64 MiB.
 class Enforcement {
  public:
-  /// `threads_to_come` is the maximum number of threads that are started from now on and run at the same
-  /// time, without those of ThreadStacks. Only one Enforcement may live at a time.
+  /// `threads_to_come` is the maximum number of threads that will be started from now on and run at the same
+  /// time, excluding those of ThreadStacks. Only one Enforcement may live at a time.
   Enforcement(int64_t budget, int threads_to_come);
   ~Enforcement();
   Enforcement(const Enforcement&) = delete;
   Enforcement& operator=(const Enforcement&) = delete;
 
-  /// The soft limit in force, which is an earlier one if that was lower; 0 if the kernel refused it.
+  /// The soft limit in force; an earlier limit stays in force if it is lower. 0 if the kernel refused the
+  /// limit.
   int64_t rlimit_data() const { return rlimit_data_; }
   const ScopedCgroup& group() const { return group_; }
 
@@ -37,9 +38,9 @@ class Enforcement {
 };
 
 /// Reserves address space for the stacks of threads that an Enforcement did not count. It raises RLIMIT_DATA
-/// while it lives. Afterwards it keeps the part that the C library caches as stacks for later threads. It
+/// for its lifetime. Its destructor keeps the part that the C library caches as stacks for later threads. It
 /// does nothing without an Enforcement, and never exceeds a limit that was in force before. Construct it
-/// before the threads. Thread-safe.
+/// before starting the threads. Thread-safe.
 class ThreadStacks {
  public:
   explicit ThreadStacks(int threads);
@@ -51,7 +52,7 @@ class ThreadStacks {
   int threads_;
 };
 
-/// Returns RLIMIT_DATA for a budget. `root` is the folder of /proc; tests pass their own tree.
+/// Returns RLIMIT_DATA for a budget. `root` is the folder that contains /proc; tests pass their own tree.
 int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root = "");
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@ int64_t text_bytes(const std::string& text) {
   return heap_piece(sizeof(std::string)) + heap_bytes(text);
 }
 
-// Returns the bytes of one step of parsing, including spare capacity of the array or object.
+// Returns the bytes that one parsing step adds, including spare capacity of the array or object.
 int64_t bytes_of_step(Json::parse_event_t event, const Json& parsed) {
   switch (event) {
     case Json::parse_event_t::object_start:

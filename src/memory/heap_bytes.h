@@ -23,8 +23,8 @@ inline int64_t heap_bytes(const std::string& text) {
 int64_t heap_bytes(const std::filesystem::path& path);
 int64_t heap_bytes(const Json& json);
 
-/// Does the same as parse_json() of base/json.h, and charges the tree as it grows. At the end `charge` has
-/// grown by the size of the tree. Errors: BudgetExceeded.
+/// Does the same as parse_json() of base/json.h and adds the tree's bytes to `charge` as the tree grows. On
+/// return, `charge` has grown by the size of the tree. Errors: BudgetExceeded.
 Json parse_json(std::string_view text, Charge& charge);
 
 /// Collects rows of a table for a manifest and enters them in the ledger. Not thread-safe. Errors:
@@ -36,7 +36,7 @@ class JsonTable {
     charge_.add(heap_bytes(row) + 3 * static_cast<int64_t>(sizeof(Json)));
     rows_.push_back(std::move(row));
   }
-  /// Returns the rows. They stay charged as long as this object lives.
+  /// Returns the rows. Their bytes stay in the ledger as long as this object lives.
   Json take() { return std::move(rows_); }
 
  private:

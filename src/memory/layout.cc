@@ -15,7 +15,7 @@ struct Placed {
   int32_t piece;
 };
 
-// Sets the places of pieces, which are placed in the given order. Returns the bytes that hold all pieces.
+// Places the pieces in the given order and sets `places`. Returns the bytes that hold all pieces.
 int64_t place_greedily(const Tape& tape, std::span<const PlannedAllocation> pieces,
                        const std::vector<int32_t>& order, std::vector<int64_t>& places) {
   places.assign(pieces.size(), 0);
@@ -149,8 +149,8 @@ Layout::Layout(const Tape& tape, std::span<const PlannedAllocation> pieces) {
   for (size_t i = 0; i < order_.size(); ++i) {
     const Tape::Piece& piece = tape.pieces[static_cast<size_t>(order_[i])];
     const size_t first = below_.size();
-    // Searches from the nearest piece down. A piece that is held at the same time as a piece that is already
-    // in the list is below that piece, so it need not be in the list.
+    // Searches from the nearest piece down. A piece held at the same time as one already in the list is below
+    // that one, so it need not be in the list.
     for (size_t j = i; j-- > 0;) {
       const Tape::Piece& other = tape.pieces[static_cast<size_t>(order_[j])];
       if (!held_at_once(piece, other)) continue;

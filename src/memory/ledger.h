@@ -17,22 +17,22 @@ enum class Tag : uint8_t {
   output,       ///< Buffers of files being written.
   columns,      ///< Whole columns held in memory: vocabularies, shapes, permutations, scores.
   cache,        ///< Rows of files: a cache of them, its index, and the buffers they are read into.
-  blocks,       ///< Blocks of graphs from a BlockSource.
+  blocks,       ///< Blocks of graphs that a BlockSource returns.
   parameters,   ///< Model parameters.
   gradients,    ///< Gradient sums.
   optimizer,    ///< Optimizer state.
   activations,  ///< The slab: tensors of forward and backward, and gradients waiting to be added.
-  other,        ///< Anything that torch allocates outside the scope of a tag.
+  other,        ///< Memory that torch allocates outside the scope of any other tag.
 };
 inline constexpr int kTags = 10;
 const char* tag_name(Tag tag);
 
-/// Thrown when an entry would exceed the cap: a typed, recoverable error instead of the end of the process.
+/// Thrown if an entry would exceed the cap. The error is recoverable.
 class BudgetExceeded : public Error {
  public:
   /// `free` is negative if more than `cap` is held.
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
-  /// Repeats a refusal, with its consequence in front: "WHAT; out of budget: ...".
+  /// Repeats a refusal with its consequence as a prefix: "WHAT; out of budget: ...".
   BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
   Tag tag() const { return tag_; }
   int64_t bytes_asked() const { return asked_; }
@@ -46,8 +46,8 @@ class BudgetExceeded : public Error {
   int64_t free_;
 };
 
-/// Accounts for memory: bytes entered under each tag, their high-water marks, and a hard cap on the sum.
-/// Thread-safe; take() and give() need a few atomic operations and never wait.
+/// Counts memory: the bytes entered under each tag and their high-water marks. Enforces a hard cap on the
+/// sum. Thread-safe; take() and give() need a few atomic operations and never wait.
 class Ledger {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -61,7 +61,7 @@ class Ledger {
   /// Removes bytes that any thread entered under the same tag.
   void give(Tag tag, int64_t bytes) noexcept;
 
-  /// Enters freed memory kept for reuse. It counts against the cap, not in held() or the peaks. Returns
+  /// Enters freed memory kept for reuse. It counts against the cap but not in held() or the peaks. Returns
   /// false, with nothing entered, if the sum would exceed the cap.
   bool add_spare(int64_t bytes) noexcept;
   void remove_spare(int64_t bytes) noexcept { spare_.fetch_sub(bytes, std::memory_order_relaxed); }
@@ -79,8 +79,9 @@ class Ledger {
   void begin_recent();
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
   int64_t recent_peak(Tag tag) const { return by_tag_[index(tag)].recent.load(std::memory_order_relaxed); }
-  /// Ends work that ran within other work. The mark of the outer work, which was `outer` when the inner work
-  /// began, continues from the higher of the two. The marks of tags stay those of the inner work.
+  /// Ends work that ran within other work. `outer` is the mark of the outer work from before the inner work.
+  /// The mark continues from the higher of `outer` and the inner work's mark. The marks of tags stay those of
+  /// the inner work.
   void end_recent(int64_t outer) {
     if (recent_peak() < outer) recent_peak_.store(outer, std::memory_order_relaxed);
   }

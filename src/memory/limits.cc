@@ -23,7 +23,7 @@ std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> 
 }
 
 void add_slurm(std::vector<Limit>& limits) {
-  // SLURM means MiB. Reading the value as MB errs on the safe side.
+  // SLURM's unit is MiB. Reading the value as MB errs on the safe side.
   constexpr int64_t kMB = 1000 * 1000;
   const auto number = [](const char* name) -> std::optional<int64_t> {
     const char* text = std::getenv(name);

@@ -19,7 +19,7 @@ struct Limit {
 
 /// Returns every bound that applies: SLURM's variables, memory cgroups v1 and v2 with all parents,
 /// RLIMIT_DATA and RLIMIT_AS, and the memory that the system has available. Never empty on Linux. `root` is
-/// the folder of /proc and /sys; tests pass their own tree.
+/// the folder that contains /proc and /sys; tests pass their own tree.
 std::vector<Limit> find_limits(const std::string& root = "");
 
 /// Returns the maximum bytes this process may use: the minimum usable() of the limits.

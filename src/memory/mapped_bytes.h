@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// Bytes that are mapped from the system and entered in the ledger. For long-lived buffers as large as the
-/// budget allows: on the heap they would need a hole of their length, or addresses beyond the limit in force.
-/// The bytes are zero at first, and pages are allocated when touched.
+/// Bytes that are mapped from the system and entered in the ledger. Used for long-lived buffers as large as
+/// the budget allows: on the heap they would need a hole of that size, or addresses beyond the limit in
+/// force. The bytes are initially zero. Pages are allocated when they are touched.
 class MappedBytes {
  public:
   MappedBytes() = default;

@@ -9,10 +9,10 @@ namespace plimsoll {
 struct MemoryShare {
   int64_t budget = 0;          ///< Bytes; 0: no budget.
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger: floor and slack.
-  /// Bytes by which outside_ledger may be larger in another run. They count only towards the smallest budget
-  /// that is reported.
+  /// Bytes by which outside_ledger may be larger in another run. They are used only when the smallest
+  /// sufficient budget is reported.
   int64_t outside_varies = 0;
-  std::optional<int64_t> cap = {};  ///< Cap of the ledger; unset: the present cap.
+  std::optional<int64_t> cap = {};  ///< Cap of the ledger; unset: the current cap.
   int threads = 1;                  ///< Maximum number of threads; the budget may allow fewer.
 
   /// Whether the budget leaves no byte for the ledger, so that nothing can start.

@@ -45,7 +45,7 @@ Meter::Meter() : floor_(process_memory().anonymous), peak_(floor_) {
     while (!wake.wait_for(mutex, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
       try {
         sample();
-        // There is no memory for the text of a file. The next sample may succeed.
+        // No memory to read the kernel's files. The next sample may succeed.
       } catch (const std::exception&) {
       }
   });

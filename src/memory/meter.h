@@ -15,7 +15,8 @@ struct ProcessMemory {
   int64_t shared = 0;       ///< RssShmem: shared anonymous memory and tmpfs.
 };
 
-/// Returns zeros if the system reports nothing. `root` is the folder of /proc; tests pass their own tree.
+/// Returns zeros if the system reports nothing. `root` is the folder that contains /proc; tests pass their
+/// own tree.
 ProcessMemory process_memory(const std::string& root = "");
 
 /// Bytes charged to the memory cgroup of this process: all its processes, page cache included.
@@ -36,8 +37,8 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// Anonymous memory in bytes when the meter was made. Make the meter before loading data, so that the floor
-  /// excludes it.
+  /// Anonymous memory in bytes when the meter was constructed. Construct the meter before loading data, so
+  /// that the floor excludes the data.
   int64_t floor() const { return floor_; }
   /// Returns the highest anonymous memory sampled so far, in bytes. A short peak may be missed.
   int64_t peak_anonymous();

@@ -13,10 +13,10 @@ struct PlannedAllocation {
   bool workspace = false;  ///< Whether it is a stretch for many short-lived pieces.
 };
 
-/// Places pieces in a stretch of bytes 0 .. capacity. Pieces that arrive as planned get their planned places.
-/// From the first one that does not, each piece goes into the smallest hole that is large enough, or after
-/// all others. The same sequence of take() and give() gets the same places in any stretch that is long
-/// enough, so every run of the same work needs the same bytes. Not thread-safe.
+/// Places pieces in a stretch of bytes 0 .. capacity. As long as the pieces follow the plan, they get their
+/// planned places. From the first deviation on, each piece goes into the smallest hole that is large enough,
+/// or after all other pieces. The same sequence of take() and give() gets the same places in any stretch that
+/// is long enough, so every run of the same work needs the same bytes. Not thread-safe.
 class Packing {
  public:
   static constexpr int64_t kAlignment = 64;
@@ -35,7 +35,7 @@ class Packing {
   /// Returns the planned stretch for short-lived pieces if that is the next step of the plan and the stretch
   /// is free; otherwise a piece of 0 bytes.
   PlannedAllocation take_workspace();
-  /// Gives back a piece with the bytes it was taken with. Allocates nothing.
+  /// Frees a piece. `bytes` must be the value passed to take(). Allocates nothing.
   void give(int64_t place, int64_t bytes) noexcept;
   /// Stops following the plan.
   void leave_plan() { plan_ = {}; }

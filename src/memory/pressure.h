@@ -16,8 +16,8 @@ namespace plimsoll {
 class Pressure {
  public:
   virtual ~Pressure() = default;
-  /// Level 0: no pressure. 1: hold nothing that can be read again. 2: hold only the minimum that the work
-  /// needs.
+  /// Returns the level of pressure. 0: none. 1: hold nothing that can be read again. 2: hold only the minimum
+  /// that the work needs.
   virtual int level() const = 0;
   /// Returns where memory is short, or was short the last time.
   virtual std::string reason() const = 0;
@@ -26,9 +26,9 @@ class Pressure {
 };
 
 /// Turns the signs of pressure into a level over time. The level rises by one with each check that finds
-/// memory short. It falls to 0 when memory has not been short for some seconds and would not have been short
-/// even if all given-back bytes had been held. This takes five seconds at first, twice as long after each
-/// return of pressure, and at most five minutes.
+/// memory short. It falls to 0 when, for some seconds, memory has not been short and would not have been
+/// short even if all given-back bytes had been held. This period is five seconds at first and doubles with
+/// each return of pressure, up to five minutes.
 class PressureGauge : public Pressure {
  public:
   using Time = PsiMonitor::Time;

@@ -11,8 +11,8 @@ namespace plimsoll {
 namespace {
 
 // Minimum bytes that a limit must leave for the kernel's other memory and for growth between two looks: a
-// 32nd, at least 16 MiB, and at most 28 MiB. Twice this is less than the 64 MiB that a default budget leaves,
-// so a run does not trigger an alarm itself.
+// 32nd of the limit, at least 16 MiB and at most 28 MiB. Twice this is less than the 64 MiB that a default
+// budget leaves, so a run does not trigger an alarm by itself.
 int64_t bound_of(int64_t limit) {
   return std::clamp<int64_t>(limit / 32, 16 * kMiB, 28 * kMiB);
 }
@@ -71,7 +71,7 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const bool max = event(events, "max");
   const bool oom = event(events, "oom");
   const bool killed = event("memory.oom_control", "oom_kill");
-  // Anonymous memory is read back from swap, so not only page cache is short of memory.
+  // Anonymous memory is read back from swap, so the shortage affects more than page cache.
   const bool swapped = event("memory.stat", "workingset_refault_anon") && stalled;
 
   auto limit = group.limit();

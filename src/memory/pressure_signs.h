@@ -13,10 +13,10 @@ namespace plimsoll {
 
 /// The kernel's signs that memory is getting short, for the groups of this process and for the whole system.
 ///
-/// Page cache does not count, because the kernel reclaims it when needed. What counts is how much a limit
-/// leaves next to anonymous memory, whichever process holds it. PsiMonitor and the events of a group also
-/// react to page cache in healthy runs, so they raise no alarm alone: they double the bound below which
-/// memory counts as short. Not thread-safe.
+/// Page cache does not count, because the kernel reclaims it when needed. The sign is how much a limit leaves
+/// in addition to the anonymous memory of all processes under it. PsiMonitor and the events of a group also
+/// react to page cache in healthy runs, so they do not raise an alarm alone. Instead they double the bound
+/// below which memory counts as short. Not thread-safe.
 class PressureSigns {
  public:
   explicit PressureSigns(const std::string& root);

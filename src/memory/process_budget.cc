@@ -80,7 +80,7 @@ ProcessBudget::Registration::~Registration() {
 }
 
 ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)), process_(getpid()) {
-  // Freed memory is returned to the system, so that it is held by nobody.
+  // Freed memory is returned to the system, so that it does not count as memory of other code.
   return_large_buffers();
   give_back_freed_memory();
   floor_ = outside_ledger();
@@ -91,7 +91,7 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
                                format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)),
                                format_bytes(need)));
   measure();
-  // The thread allocates all it needs before other code of the process may run out of memory.
+  // The thread allocates all the memory it needs before other code can use up the process's memory.
   std::latch started(1);
   thread_ = start_thread([this, &started](const std::stop_token& stop) {
     measure();
@@ -103,7 +103,7 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
 }
 
 ProcessBudget::~ProcessBudget() {
-  // A child of fork() has neither the thread nor one that would unlock a Shrinker.
+  // A child of fork() has neither this thread nor any thread that could unlock a Shrinker.
   if (getpid() != process_) {
     thread_.detach();
     std::ignore = relief_.release();
@@ -144,7 +144,8 @@ void ProcessBudget::measure() {
   apply();
 }
 
-// Subtracts the bytes that malloc returned from all samples, even if memory of the ledger is untouched now.
+// Subtracts the bytes that malloc returned to the system from all samples, even if memory in the ledger is
+// now untouched.
 void ProcessBudget::trim() {
   if (getpid() != process_) return;
   const MutexLock lock(mutex_);

@@ -14,11 +14,11 @@
 
 namespace plimsoll {
 
-/// A budget for everything this process holds while it lives, in a program that Plimsoll shares with other
+/// For its lifetime, a budget for everything this process holds, in a program that Plimsoll shares with other
 /// code. The ledger's cap is the budget minus the anonymous memory outside the ledger (the interpreter,
-/// libraries, earlier tensors). A thread measures that memory every 20 ms, so that the cap falls when other
-/// code uses more. When a tensor is refused, freed memory that malloc keeps is first returned to the system.
-/// If several budgets live at a time, the smallest cap applies. Thread-safe.
+/// libraries, earlier tensors). A thread measures the memory outside the ledger every 20 ms, so that the cap
+/// falls when other code uses more. When a tensor is refused, freed memory that malloc keeps is first
+/// returned to the system. If several budgets live at a time, the smallest cap applies. Thread-safe.
 class ProcessBudget {
  public:
   /// `text` is a size in the format of --budget; "" is the default budget of the command line. Errors:
@@ -28,13 +28,13 @@ class ProcessBudget {
   ProcessBudget(const ProcessBudget&) = delete;
   ProcessBudget& operator=(const ProcessBudget&) = delete;
 
-  /// Returns the highest anonymous memory of the process that was sampled, in bytes. A short peak may be
-  /// missed.
+  /// Returns the highest sample of the process's anonymous memory, in bytes. A short peak may be missed.
   int64_t peak_anonymous();
 
-  /// Returns malloc's freed memory to the system and measures again, so that earlier memory outside the
-  /// ledger, such as freed memory that tensors reuse, no longer counts. Call it when all memory in the ledger
-  /// has been written to: a byte of the ledger that was never touched hides a byte of other code.
+  /// Returns malloc's freed memory to the system and measures again, so that past memory outside the ledger,
+  /// such as freed memory that tensors reuse, no longer counts. Call it when all memory in the ledger has
+  /// been written to: each byte in the ledger that was never touched hides a byte of other code from the
+  /// measurement.
   void settle();
 
   /// Bytes of a budget that are kept free for page tables and for memory that other code allocates between

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// Reports whether tasks have stalled for lack of memory: the kernel's pressure stall information (PSI). It
-/// uses a trigger if the kernel allows one, otherwise the running total in the file. Without either it
-/// reports no stall. Not thread-safe.
+/// Reports whether tasks have stalled for lack of memory, from the kernel's pressure stall information (PSI).
+/// It uses a trigger if the kernel allows one, otherwise the running total in the file. If neither is
+/// available, it reports no stall. Not thread-safe.
 class PsiMonitor {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -20,8 +20,8 @@ class PsiMonitor {
   PsiMonitor(const PsiMonitor&) = delete;
   PsiMonitor& operator=(const PsiMonitor&) = delete;
 
-  /// Returns whether tasks stalled for a tenth of the two seconds before `now`. With a trigger, the
-  /// two-second window may be any that ended within these two seconds. Never waits.
+  /// Returns whether tasks stalled for a tenth of the two seconds before `now`. With a trigger, it may be any
+  /// two-second window that ended within these two seconds. Never waits.
   bool seen(Time now);
 
  private:

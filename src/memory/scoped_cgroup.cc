@@ -26,7 +26,7 @@ bool names_memory(const std::string& file) {
   return false;
 }
 
-// Whether a child of this group can have a limit, as far as its files say.
+// Returns whether a child of this group can have a limit, as far as the group's files show.
 bool can_limit_children(const MemoryGroup& group) {
   return group.v2 ? names_memory(group.folder + "/cgroup.controllers")
                   : group.number("memory.limit_in_bytes").has_value();

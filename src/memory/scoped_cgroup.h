@@ -12,8 +12,9 @@ namespace plimsoll {
 /// removed by the next process that makes one under the same parent.
 class ScopedCgroup {
  public:
-  /// `bytes` is its limit, page cache included. A refusal is not an error: name() is empty and refusal() says
-  /// why. `root` is the folder of /proc and /sys; tests pass their own tree.
+  /// `bytes` is the limit of the group, page cache included. If the kernel refuses the group, this is not an
+  /// error: name() is empty and refusal() has the reason. `root` is the folder that contains /proc and /sys;
+  /// tests pass their own tree.
   explicit ScopedCgroup(int64_t bytes, const std::string& root = "");
   ~ScopedCgroup();
   ScopedCgroup(const ScopedCgroup&) = delete;

@@ -44,7 +44,7 @@ struct SlabRange::State {
   const bool grows;
   Mutex mutex;
   Packing packing PLIMSOLL_GUARDED_BY(mutex);
-  // The stretch of the running operator; 0 bytes if none is running.
+  // The workspace of the running operator; 0 bytes if none is running.
   PlannedAllocation workspace PLIMSOLL_GUARDED_BY(mutex);
   Packing short_lived PLIMSOLL_GUARDED_BY(mutex) = Packing(0);  // Places in the workspace.
   std::unique_ptr<TapeRecorder> recorder PLIMSOLL_GUARDED_BY(mutex);
@@ -88,14 +88,14 @@ bool is_empty(SlabRange::State& state) {
   return state.ended && state.packing.in_use() == 0;
 }
 
-// Returns the bytes of pieces that keep an ended range, or -1 for a range that has not ended.
+// Returns the bytes of the pieces that keep an ended range alive, or -1 for a range that has not ended.
 int64_t outlived(SlabRange::State& state) {
   const MutexLock lock(state.mutex);
   return state.ended ? state.packing.in_use() : -1;
 }
 
-// Removes an ended range from the ring. If there is no ring, the slab no longer exists and has left the range
-// to its pieces.
+// Removes an ended range from the ring. Without a ring, the slab no longer exists and only the pieces keep
+// the range alive.
 void let_go(SlabRange::State* state, const std::shared_ptr<SlabRing>& ring) noexcept {
   if (!ring) {
     delete state;

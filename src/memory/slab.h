@@ -14,9 +14,9 @@ namespace plimsoll {
 
 struct SlabRing;
 
-/// A contiguous range of a slab that belongs to one block. Any thread may take pieces from it and give them
-/// back. The range ends with its scope. Pieces not given back by then stay valid and keep its bytes. The
-/// range and the slab may be destroyed in any order.
+/// A contiguous range of a slab that belongs to one block. Any thread may allocate and free pieces in it. The
+/// range ends when this object is destroyed. Pieces that are still allocated stay valid, and the range's
+/// bytes stay in use until they are freed. The range and the slab may be destroyed in any order.
 class SlabRange {
  public:
   SlabRange() = default;
@@ -26,7 +26,7 @@ class SlabRange {
 
   /// Maximum bytes of the range that were in use, holes included. A range of that size is large enough.
   int64_t high() const;
-  /// Starts to record all pieces that are taken and given back.
+  /// Starts to record all allocations and frees.
   void record();
   /// Returns what has been recorded so far.
   Tape tape() const;
@@ -42,7 +42,8 @@ class SlabRange {
   State* state_ = nullptr;
 };
 
-/// Size of a block's range and the places of its pieces. Without pieces, each goes wherever it fits.
+/// Size of a block's range and the places of its pieces. If `pieces` is empty, each piece is placed where it
+/// fits.
 struct RangePlan {
   int64_t bytes = 0;
   Vector<PlannedAllocation, Tag::blocks> pieces;
@@ -55,14 +56,14 @@ struct SlabAllocation {
   SlabRange::State* owner = nullptr;
 };
 
-/// One stretch of memory, entered in the ledger of the process as a whole under Tag::activations. Blocks take
-/// ranges from it in their order, as from a ring. The process keeps its pages, so after the first blocks no
-/// block requests memory from the system. Thread-safe, except where noted.
+/// One stretch of memory, all of which is entered in the ledger of the process under Tag::activations. Blocks
+/// take ranges from it in the order of the blocks, as from a ring buffer. The process keeps the slab's pages,
+/// so no block after the first few requests memory from the system. Thread-safe, except where noted.
 class Slab {
  public:
-  /// Reserves addresses but no memory. Errors: Failure if the system has none.
+  /// Reserves addresses but no memory. Errors: Failure if the process has no address space left.
   Slab();
-  /// Pieces that have not been given back stay valid. The memory is freed with the last of them.
+  /// Pieces that have not been freed stay valid. The memory is freed with the last of them.
   ~Slab();
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
@@ -72,9 +73,9 @@ class Slab {
   void resize(int64_t bytes);
   int64_t bytes() const;
 
-  /// Takes the next range of the ring; waits for older ones to end. The plan must outlive the range. Errors:
-  /// BudgetExceeded if the slab is smaller than the range; Failure if it would wait forever because a block
-  /// has ended but some of its pieces have not been given back.
+  /// Takes the next range of the ring. Waits until older ranges have ended and left enough space. The plan
+  /// must outlive the range. Errors: BudgetExceeded if the slab is smaller than the range; Failure if it
+  /// would wait forever because a block has ended but some of its pieces have not been freed.
   SlabRange take(const RangePlan& plan);
   SlabRange take(int64_t bytes) { return take({bytes, {}}); }
   /// Takes the whole slab as one range. The slab grows as the plan or the pieces need and the ledger allows,
@@ -82,9 +83,9 @@ class Slab {
   /// BudgetExceeded.
   SlabRange take_all(const RangePlan& plan = {});
 
-  /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, from the current range of this
-  /// thread. Its data is null if `bytes` is 0, if this thread has no range, or if the range is full and
-  /// cannot grow. Errors: BudgetExceeded if the ledger refuses to let the range grow.
+  /// Allocates a piece of `bytes` plus a header of kTensorHeader bytes, 64-byte aligned, in the current range
+  /// of this thread. Its data is null if `bytes` is 0, if this thread has no range, or if the range is full
+  /// and cannot grow. Errors: BudgetExceeded if the ledger refuses to let the range grow.
   static SlabAllocation take_piece(int64_t bytes);
   static void give_piece(const SlabAllocation& piece) noexcept;
 
@@ -102,7 +103,7 @@ class Slab {
   std::shared_ptr<SlabRing> ring_;
 };
 
-/// Tensors that this thread makes while it lives are pieces of `range`.
+/// For its lifetime, tensors that this thread makes are allocated in `range`.
 class RangeScope {
  public:
   explicit RangeScope(const SlabRange& range);
@@ -114,8 +115,8 @@ class RangeScope {
   SlabRange::State* before_;
 };
 
-/// Is notified of the outermost WorkspaceScopes of a thread. Used by code that gives the thread memory
-/// outside its range.
+/// Is notified when an outermost WorkspaceScope of a thread begins and ends. Used by code that provides the
+/// thread with memory outside its range.
 class WorkspaceListener {
  public:
   virtual ~WorkspaceListener() = default;
@@ -123,10 +124,10 @@ class WorkspaceListener {
   virtual void end_workspace() noexcept = 0;
 };
 
-/// Marks the pieces that this thread takes from its range while it lives as temporary. All must be given back
-/// before it ends, and together they are one piece of the range. Used for memory that an operator needs only
-/// while it runs, if the number and sizes of its pieces depend on more than a block's counts. Scopes may be
-/// nested; only the outermost counts.
+/// For its lifetime, the pieces that this thread allocates in its range are temporary. All must be freed
+/// before the scope ends, and together they form one piece of the range. Used for memory that an operator
+/// needs only while it runs, if the number and sizes of the pieces depend on more than a block's counts.
+/// Scopes may be nested; only the outermost has an effect.
 class WorkspaceScope {
  public:
   WorkspaceScope();

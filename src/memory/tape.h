@@ -17,19 +17,20 @@ struct Tape {
   static constexpr int32_t kNever = INT32_MAX;
 
   struct Piece {
-    int64_t bytes = 0;       ///< Bytes requested; for a workspace, the maximum requested at a time.
-    int64_t room = 0;        ///< Bytes taken: `bytes`, the header before it and rounding.
+    int64_t bytes = 0;       ///< Bytes requested; for a workspace, the maximum held at a time.
+    int64_t room = 0;        ///< Bytes allocated: `bytes`, the header before them and rounding.
     int32_t pieces = 1;      ///< Maximum number of pieces held at a time in a workspace.
     bool workspace = false;  ///< Whether it holds the short-lived pieces of one operator (WorkspaceScope).
-    int32_t taken = 0;       ///< Number of the event that takes it.
-    int32_t given = kNever;  ///< Number of the event that gives it back.
+    int32_t taken = 0;       ///< Index of the event that allocates it.
+    int32_t given = kNever;  ///< Index of the event that frees it.
     std::string operation;   ///< Operation that requested it.
     std::string module;  ///< Module of the model that requested it, or whose gradients did; empty for none.
   };
   std::vector<Piece> pieces;  ///< In the order in which they are taken.
   int32_t events = 0;
 
-  /// Maximum bytes requested at a time, and the piece whose taking reached it; {0, -1} without pieces.
+  /// Maximum of the requested bytes held at a time, and the piece whose allocation reached it; {0, -1}
+  /// without pieces.
   struct Peak {
     int64_t bytes = 0;
     int64_t piece = -1;
@@ -37,11 +38,11 @@ struct Tape {
   Peak peak() const;
 };
 
-/// Returns the size in bytes of a range that holds all pieces if each goes wherever it fits on arrival
-/// (memory/packing.h).
+/// Returns the size in bytes of a range that holds all pieces if each is placed, without a plan, where it
+/// fits (memory/packing.h).
 int64_t packed_as_they_come(const Tape& tape);
 
-/// Returns the peak for other sizes than the tape's: `bytes` has one per piece.
+/// Returns the peak for sizes other than the tape's: `bytes` has the size of each piece.
 Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 
 /// Records a tape while the work runs. give() and end_workspace() do not throw, because destructors call
@@ -49,7 +50,7 @@ Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 class TapeRecorder {
  public:
   /// `room` is the number of bytes that hold the `bytes` requested; `place` identifies a piece while it is
-  /// held. Errors: std::bad_alloc, also if an earlier end_workspace() had no memory to record what it found.
+  /// held. Errors: std::bad_alloc, also if an earlier end_workspace() had no memory for its records.
   void take(int64_t place, int64_t bytes, int64_t room);
   void give(int64_t place) noexcept;
   void begin_workspace();
@@ -77,7 +78,7 @@ class TapeRecorder {
   Packing workspace_{INT64_MAX};
 };
 
-/// Records all allocations that this thread makes outside slabs while it lives, including tensors without
+/// For its lifetime, records all allocations that this thread makes outside slabs, including tensors without
 /// data (ops/meta_tensors.h). Must not be nested.
 class TapeScope {
  public:
@@ -90,7 +91,7 @@ class TapeScope {
   static TapeRecorder* current();
 };
 
-/// The operation and the module that this thread runs, under which pieces are recorded. The texts must
+/// Set the operation and the module that this thread runs, under which pieces are recorded. The texts must
 /// outlive their use.
 void set_current_operation(const char* name);
 const char* current_operation();

@@ -37,7 +37,7 @@ class AffineSolver {
   }
 
   // Returns coefficients whose constant is raised until no value is underestimated. *residual is the maximum
-  // error before that.
+  // error before the constant is raised.
   std::vector<double> solve(std::vector<double> values, double* residual) const {
     const std::vector<double> given = values;
     std::vector<double> found(columns_, 0.0);
@@ -147,7 +147,7 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
 }
 
 // Fits non-negative coefficients whose result is never below the bytes that a probe used in ranges without a
-// plan, plus a quarter.
+// plan. envelope() adds a quarter.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
   for (const Tape& tape : tapes) {

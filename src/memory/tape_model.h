@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The quantities that sizes are affine in: counts of a block, such as its nodes and edges. The first entry
-/// is 1.
+/// The variables of the affine functions: counts of a block, such as its nodes and edges. The first entry is
+/// 1, for the constant.
 using Terms = std::vector<int64_t>;
 
 /// Bytes that a piece needs in addition to those requested: the header before its data, and rounding up.
@@ -19,26 +19,26 @@ struct AllocationSizes {
   int64_t alignment = Packing::kAlignment;
 };
 
-/// A tape whose sizes are affine functions of terms. The functions are solved from the tapes of a few small
-/// blocks, the probes. The model computes the sizes for every other block, even if the peak moves from one
-/// operation to another.
+/// A tape whose sizes are affine functions of terms. The functions are fitted to the tapes of a few small
+/// blocks, the probes. The model computes the sizes for every other block, even if the peak is then reached
+/// in another operation.
 ///
 /// The model is not exact if the probes' tapes are not the same sequence of events, or if a size is not
-/// affine in the terms. Then `difference` names the operation, and the sizes are an upper envelope of those
+/// affine in the terms. Then difference() names the operation, and the sizes are an upper envelope of those
 /// seen.
 class TapeModel {
  public:
   TapeModel() = default;
-  /// `terms` has one entry per tape. The model has the sequence of the first tape. Errors: UsageError without
-  /// tapes.
+  /// `terms` has one entry per tape. The model uses the sequence of the first tape. Errors: UsageError if
+  /// there are no tapes.
   TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms = {});
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
-  /// Whether all tapes were the same sequence. If not, only envelope() may be called, not sizes().
+  /// Whether all tapes were the same sequence of events. If not, only envelope() may be called, not sizes().
   bool same_sequence() const { return same_sequence_; }
   const std::string& difference() const { return difference_; }
-  /// The sequence, with the sizes of the first probe.
+  /// The sequence of events, with the sizes of the first probe.
   const Tape& tape() const { return tape_; }
 
   /// Returns the bytes requested for each piece.
@@ -46,13 +46,13 @@ class TapeModel {
   /// Sets the bytes that each piece needs in a range, but not its place: header and alignment included, and
   /// for workspaces the space lost between pieces. `pieces` has one entry per piece of the tape.
   void rooms(const Terms& terms, std::span<PlannedAllocation> pieces) const;
-  /// Sets the maximum bytes that each piece needs for any terms within the box lowest .. highest, in the same
-  /// way as rooms().
+  /// Does the same as rooms() with the maximum bytes that each piece needs for any terms between `lowest` and
+  /// `highest`.
   void highest_rooms(const Terms& lowest, const Terms& highest, std::span<PlannedAllocation> pieces) const;
   /// Returns the bytes of a range that was sufficient in all probes, for tapes whose sequences differ.
   int64_t envelope(const Terms& terms) const;
 
-  /// Returns the maximum bytes requested at a time, and the piece that reaches it.
+  /// Returns the maximum of the requested bytes held at a time, and the piece that reaches it.
   Tape::Peak peak(const Terms& terms) const;
 
  private:

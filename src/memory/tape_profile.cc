@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// The taking or giving back of a piece.
+// The allocation or the freeing of a piece.
 struct Change {
   size_t piece;
   bool taken;

@@ -16,7 +16,7 @@ struct TapeProfile {
   std::vector<std::pair<std::string, int64_t>> at_peak;
   int64_t peak = 0;
   std::string operation;   ///< Operation that reaches the peak.
-  int32_t peak_event = 0;  ///< Number of the event.
+  int32_t peak_event = 0;  ///< Index of the event that reaches the peak.
   int32_t events = 0;
 
   /// Modules of the timeline `series`: those that hold the most bytes at the peak, then all remaining ones as

@@ -11,42 +11,43 @@
 
 namespace plimsoll {
 
-/// The kind of item that a loss is computed for. The loss of a batch is the mean over its items.
+/// The kind of item for which a loss is computed. The loss of a batch is the mean over its items.
 enum class Items { graphs, labelled_nodes, nodes, pairs };
 
 /// The parts of a Batch that a model needs.
 struct CollateOptions {
   Items items = Items::graphs;
-  bool self_loops = false;     ///< Keep stored self-loops in the order of edges.
-  bool neighbour_ids = false;  ///< Make Batch::neighbour_ptr and the IDs it points into.
-  bool edge_index = false;     ///< Make Batch::edge_index.
-  /// Number of layers of a model that evaluates a sample's seeds using Batch::layers; 0 if it does not.
+  bool self_loops = false;     ///< Keep the data's self-loops in Batch::edge_order.
+  bool neighbour_ids = false;  ///< Set Batch::neighbour_ptr and Batch::neighbour_ids.
+  bool edge_index = false;     ///< Set Batch::edge_index.
+  /// Number of layers, for a model that evaluates the seeds of a sample using Batch::layers; otherwise 0.
   int64_t layers = 0;
-  bool degrees = false;      ///< Make Batch::degrees if layers do not have all edges.
-  bool edge_weight = false;  ///< Make Batch::edge_weight: the only edge column is the weight.
+  bool degrees = false;      ///< Set Batch::degrees if layers do not have all edges.
+  bool edge_weight = false;  ///< Set Batch::edge_weight: the only edge column is the weight.
 };
 
-/// The edges that one layer reads, and the nodes that it works on.
+/// The edges that one layer reads, and the nodes that it computes.
 struct LayerEdges {
   at::Tensor order;  ///< i32 (ops/attention/attention.h)
   /// Number of nodes, counted from the first, that the layer computes; nullopt: all.
   std::optional<int64_t> targets = {};
 
-  /// The rows of the targets among the rows of all nodes that the layer reads.
+  /// Returns the rows of the targets from the rows of all nodes that the layer reads.
   at::Tensor target_rows(const at::Tensor& rows) const {
     return targets ? rows.narrow(0, 0, *targets) : rows;
   }
 };
 
-/// The nodes and edges of a block of samples with node types and edge types. Each list has the types that
-/// samples can have, in the same order for every block; a type may have no nodes or edges. Nodes of a type
-/// are in the order of hops, so those within some number of hops of the seeds are the first ones.
+/// The nodes and edges of a block of samples with node types and edge types. Each list has one entry per type
+/// that samples can have, in the same order for every block; a type may have no nodes or edges. Nodes of a
+/// type are in the order of hops, so the nodes within some number of hops of the seeds are first.
 struct TypedBatch {
-  std::vector<at::Tensor> numbers;          ///< f32 [N, numbers] of each node type; views like Batch::x.
-  std::vector<at::Tensor> codes;            ///< i32 [columns, N] of each node type; views like Batch::x.
+  std::vector<at::Tensor> numbers;          ///< f32 [N, numbers] for each node type; views like Batch::x.
+  std::vector<at::Tensor> codes;            ///< i32 [columns, N] for each node type; views like Batch::x.
   std::vector<std::vector<int64_t>> nodes;  ///< Number of nodes of each type within 0, 1, ... hops.
-  /// [layers][edge types] The edges that a layer reads (ops/attention/attention.h), from the nodes within one
-  /// more hop than those that it computes. Undefined if the layer does not read the type.
+  /// [layers][edge types] The edges that a layer reads (ops/attention/attention.h). Their sources are the
+  /// nodes within one more hop than the nodes that the layer computes. Undefined if the layer does not read
+  /// the type.
   std::vector<std::vector<at::Tensor>> orders;
 
   int64_t nodes_within(size_t type, int64_t hops) const { return nodes[type][static_cast<size_t>(hops)]; }
@@ -56,8 +57,8 @@ struct TypedBatch {
 /// trimmed to its hops has only the edges that some layer reads.
 struct Batch {
   at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch.
-  at::Tensor row_place;    ///< i32 [N], a view like x: GraphBlock::row_place. Defined if x on the host may
-                           ///< lack rows, so that only a device reads it by node.
+  at::Tensor row_place;    ///< i32 [N], a view like x: GraphBlock::row_place. Defined if rows may be missing
+                           ///< from x on the host; x must then be read by node only on a device.
   at::Tensor edge_attr;    ///< f32 [E, K]; a view like x.
   at::Tensor edge_weight;  ///< f32 [E]; a view like x. Undefined unless CollateOptions::edge_weight is set.
   at::Tensor edge_order;   ///< i32, the stored edges (ops/attention/attention.h), with self-loops only if
@@ -71,43 +72,44 @@ struct Batch {
   at::Tensor graph_ptr;  ///< i64 [G + 1]: the nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; may be
                          ///< undefined.
   at::Tensor items;      ///< i64 [items], the labelled nodes; undefined if items are graphs.
-  at::Tensor pairs;      ///< i64 [2, items], nodes that may have an edge; undefined unless items are pairs.
-  at::Tensor y;  ///< The labels of items: i64 [items] of graphs or labelled nodes, f32 [items] of pairs, 1
-                 ///< or 0; undefined if items are nodes.
+  at::Tensor pairs;      ///< i64 [2, items], the nodes of each pair; undefined unless items are pairs.
+  at::Tensor y;  ///< The labels of items: i64 [items] for graphs or labelled nodes; f32 [items] for pairs, 1
+                 ///< for an edge and 0 for none; undefined if items are nodes.
   int64_t item_count = 0;
 
-  /// The distinct IDs x[:, 0] of the nodes that the stored edges of node n point to, ascending:
-  /// neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1]. They include the node's own ID
-  /// if it has a self-loop. Undefined unless CollateOptions::neighbour_ids is set. i64 [N + 1] and i64 [E];
-  /// the entries of neighbour_ids from neighbour_ptr[N] on are not set.
+  /// neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1] are the distinct IDs x[:, 0] of
+  /// the nodes to which the stored edges of node n point, ascending. They include the node's own ID if it has
+  /// a self-loop. Undefined unless CollateOptions::neighbour_ids is set. i64 [N + 1] and i64 [E]; the entries
+  /// of neighbour_ids from neighbour_ptr[N] on are not set.
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
-  /// f32 [N], the number of edges into each node without self-loops, or the sum of their weights if
-  /// CollateOptions::edge_weight is set. Defined if CollateOptions::degrees is set and the block lacks some
-  /// of the edges.
+  /// f32 [N], the number of incoming edges of each node without self-loops, or the sum of their weights if
+  /// CollateOptions::edge_weight is set. Defined if CollateOptions::degrees is set and some of the edges are
+  /// missing from the block.
   at::Tensor degrees;
 
   at::Tensor teacher;  ///< f32 [graphs or nodes, W], the teacher's outputs; undefined without a teacher.
   at::Tensor targets;  ///< f32 [graphs or nodes, W], values to predict, NaN where unknown; undefined if there
                        ///< are none.
 
-  TypedBatch types;  ///< Nodes and edges if they have types; x, edge_attr and edge_order are then undefined.
+  /// The nodes and edges, if they have types; x, edge_attr and edge_order are then undefined.
+  TypedBatch types;
 
   at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
   bool planar = false;  ///< Whether all z coordinates of the data set are equal.
 
-  /// Receives the statistics of layers that normalise over the block; null if they are not needed.
+  /// Receives the statistics of layers that normalise over the block; null if the statistics are not needed.
   std::shared_ptr<BlockStatistics> statistics;
-  /// Whether layers keep only their inputs and run again in backward (nn/recompute.h), which needs less
-  /// memory and more time and gives the same bits.
+  /// Whether layers keep only their inputs and are recomputed in backward (nn/recompute.h). This needs less
+  /// memory and more time, and gives the same bits.
   bool recompute = false;
 
   // Keys of random numbers (base/philox.h).
-  at::Tensor node_keys;  ///< i64 [3, N]: for each node, the index of its graph in the data set, its number in
-                         ///< the graph, and the first stored edge of the graph. If layers have their own
-                         ///< edges, only the nodes that layers compute have keys.
-  at::Tensor graph_item;   ///< i64 [G], indices in the data set.
+  at::Tensor node_keys;   ///< i64 [3, N]: for each node, the index of its graph in the data set, its index in
+                          ///< the graph, and the first stored edge of the graph. If Batch::layers is not
+                          ///< empty, only the nodes that layers compute have keys.
+  at::Tensor graph_item;  ///< i64 [G], the index of each graph in the data set.
   at::Tensor graph_local;  ///< i64 [G], zeros.
 
   /// The batch on the host, if this one is a copy on a device (engine/blocks/device_blocks.h). Null if this

@@ -8,13 +8,14 @@
 namespace plimsoll {
 
 /// torch.nn.BatchNorm1d over the nodes of a block (ghost batch normalisation). The result therefore depends
-/// on the limits of blocks. Parameters: weight, bias. Buffers: running_mean, running_var.
+/// on the maximum sizes of blocks. Parameters: weight, bias. Buffers: running_mean, running_var.
 class BatchNorm {
  public:
   BatchNorm(ParameterList& parameters, const std::string& prefix, int64_t channels);
 
-  /// Normalises x, f32 [N, channels]. Training uses the block's own statistics and adds them to
-  /// batch.statistics. Evaluation, and a block of fewer than two nodes, use the running statistics.
+  /// Normalises x, f32 [N, channels]. In training, the statistics of the block are used and added to
+  /// batch.statistics. In evaluation, and for a block of fewer than two nodes, the running statistics are
+  /// used.
   at::Tensor forward(const at::Tensor& x, const Batch& batch, bool training) const;
 
  private:

@@ -11,7 +11,7 @@ namespace plimsoll {
 /// al., "Train longer, generalize better", NeurIPS 2017). They update the running statistics once per batch.
 /// Belongs to one block, and so to one thread.
 ///
-/// A layer that runs again (nn/recompute.h) checks has() so that it does not add its statistics twice.
+/// A layer that is recomputed (nn/recompute.h) checks has(), so that it does not add its statistics twice.
 struct BlockStatistics {
   struct Entry {
     size_t buffer;  ///< Index of the running mean in ParameterList::buffers(); the running variance is next.

@@ -5,10 +5,10 @@
 
 namespace plimsoll {
 
-/// Computes the cross-entropy of a model's logits against the labels of graphs, or of labelled nodes.
+/// The cross-entropy of a model's logits against the labels of graphs or of labelled nodes.
 class Classification : public Objective {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive this object.
   explicit Classification(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

@@ -6,16 +6,16 @@
 
 namespace plimsoll {
 
-/// Whether a forward pass drops numbers, and the key that determines which.
+/// Whether a forward pass drops numbers, and the keys that determine which numbers it drops.
 struct DropoutKey {
   bool training = false;
   uint64_t seed = 0;
   uint32_t epoch = 0;
 };
 
-/// ReLU and inverted dropout of `values` [rows, channels] in one pass, with factors from counter-based random
-/// numbers (kernels/dropout/dropout.h). `layer` distinguishes the uses within one model. ReLU alone if
-/// key.training is false or p is 0.
+/// Applies ReLU and inverted dropout to `values` [rows, channels] in one pass, with factors from
+/// counter-based random numbers (kernels/dropout/dropout.h). `layer` distinguishes the uses of dropout in a
+/// model. Applies ReLU alone if key.training is false or p is 0.
 at::Tensor relu_dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
                         const at::Tensor& item, const at::Tensor& local);
 

@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// Computes the outputs of an autoencoder that teach a student (nn/vgae_distillation.h): for each node the
-/// mean of its code, followed by the features reconstructed from that mean. Items are nodes; the loss is the
-/// mean squared error of the features. Used for prediction only.
+/// Computes the outputs of an autoencoder from which a student learns (nn/vgae_distillation.h). For each
+/// node, these are the mean of its code, followed by the features reconstructed from that mean. Items are
+/// nodes; the loss is the mean squared error of the features. Used for prediction only.
 class Encodings : public Objective {
  public:
   /// `model` must outlive it.

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// The units in which a model reads the features of nodes, so that they have mean 0 and scale 1 over the
-/// training split: f32 [features], stored as buffers features.mean and features.scale. Undefined for a model
-/// that reads features as they are.
+/// The mean and scale by which a model standardises node features, so that these have mean 0 and scale 1 over
+/// the training split. Both are f32 [features], stored as buffers features.mean and features.scale; undefined
+/// for a model that does not standardise.
 struct FeatureUnits {
   at::Tensor mean;
   at::Tensor scale;
@@ -22,7 +22,7 @@ struct FeatureUnits {
     return {parameters.add_buffer(kMean, {features}, 0), parameters.add_buffer(kScale, {features}, 1)};
   }
   bool defined() const { return mean.defined(); }
-  /// Converts features, f32 [N, F], to these units. Rows do not depend on each other.
+  /// Returns the standardised features, f32 [N, F]. Each row depends only on the same row of x.
   at::Tensor standardized(const at::Tensor& x) const { return defined() ? (x - mean).div_(scale) : x; }
 };
 

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Minimum ratio of output width to input width for which the projection is computed again in backward. A
-// projection that is not much wider than the input is kept.
+// Minimum ratio of output width to input width for which backward recomputes the projection. A narrower
+// projection is kept, because little memory would be saved.
 constexpr int64_t kRecomputeBelow = 4;
 
 void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& edges,
@@ -53,7 +53,7 @@ at::Tensor finish_layer(at::Tensor out, const GATConvOptions& options, const at:
   return residual.defined() ? out + at::mm(x_target, residual.t()) : out;
 }
 
-// Options for the edges of a chunk alone.
+// Returns options for computing the edges of one chunk alone.
 AttentionOptions chunk_options(const GATConvOptions& options) {
   AttentionOptions attention = options_of(options, {});
   attention.loops = false;
@@ -68,7 +68,8 @@ NeighbourSum sum_of_chunk(const Output& output, const EdgeInput& edges, const GA
                           options.edge_dim > 0 ? edges.edge_attr : at::Tensor(), count);
 }
 
-// The self-loop that attention adds to a target with these edges: its features are their mean.
+// Returns the self-loop that attention adds to a target with these edges. The features of the self-loop are
+// the mean of theirs.
 EdgeInput self_loop(const NeighbourSum& sum, const at::Tensor& x, const GATConvOptions& options) {
   const at::Tensor loop = at::zeros({2, 1}, at::kLong);
   EdgeInput edges{edge_order(loop, 1, 1, /*same_nodes=*/true, /*drop_loops=*/false), {}, {}, 1};

@@ -18,14 +18,14 @@ struct GATConvOptions {
   int64_t in_channels = 0;
   int64_t out_channels = 0;  ///< Channels of one head.
   int64_t heads = 1;
-  int64_t in_channels_target = 0;  ///< Width of the targets; 0 if targets are the sources.
+  int64_t in_channels_target = 0;  ///< Width of the targets; 0 if targets and sources are the same nodes.
   bool concat = true;              ///< Whether heads are concatenated; otherwise they are averaged.
   double negative_slope = 0.2;
   double dropout = 0;  ///< Dropout probability of attention weights.
   bool add_self_loops = true;
   int64_t edge_dim = 0;                  ///< Number of edge features; 0 for none.
   LoopFill fill_value = LoopFill::mean;  ///< Edge features of added self-loops.
-  /// The number that fills edge features of added self-loops if fill_value is `value`.
+  /// Value of the edge features of added self-loops if fill_value is LoopFill::value.
   double fill_number = 0;
   bool bias = true;
   bool residual = false;
@@ -49,8 +49,8 @@ struct Gatv2Tensors;
 /// Graph attention with PyG's GATConv arguments, parameter names and results. Velickovic et al., ICLR 2018.
 class GATConv {
  public:
-  /// Adds "PREFIX.lin.weight" [H*C, in] (if targets are other nodes, "PREFIX.lin_src.weight" and
-  /// "PREFIX.lin_dst.weight"), "PREFIX.att_src" and "PREFIX.att_dst" [1, H, C]; with edge features
+  /// Adds "PREFIX.lin.weight" [H*C, in] (if targets and sources are different nodes, "PREFIX.lin_src.weight"
+  /// and "PREFIX.lin_dst.weight"), "PREFIX.att_src" and "PREFIX.att_dst" [1, H, C]; with edge features
   /// "PREFIX.lin_edge.weight" [H*C, K] and "PREFIX.att_edge" [1, H, C]; with residual "PREFIX.res.weight";
   /// and "PREFIX.bias".
   GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
@@ -63,10 +63,12 @@ class GATConv {
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
 
-  /// Computes the only target, row 0 of x, in chunks of its edges (nn/neighbour_sum.h). `edges` has no
-  /// self-loops. Options other than widths, heads and edge_dim must have their defaults. Thread-safe.
+  /// Computes the sum over one chunk of a node's edges (nn/neighbour_sum.h). The node is row 0 of x and the
+  /// only target. `edges` must have no self-loops. Options other than widths, heads and edge_dim must have
+  /// their defaults. Thread-safe.
   NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
-  /// Adds the node's self-loop to the sum of its chunks, and maps its row x [1, in] to [1, out_width()].
+  /// Adds the node's self-loop to the sum of its chunks, and computes its output [1, out_width()] from that
+  /// sum and its row x [1, in].
   at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
 
  private:
@@ -98,7 +100,7 @@ class GATv2Conv {
                      uint32_t place) const;
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
-  /// Compute one target in chunks of its edges, like the functions of GATConv.
+  /// Compute one target in chunks of its edges, like the functions of the same name in GATConv.
   NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
   at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
 

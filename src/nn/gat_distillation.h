@@ -5,14 +5,15 @@
 namespace plimsoll {
 
 /// Trains a classifier of graphs on labels and on a teacher's logits, batch.teacher f32 [G, classes] (Hinton
-/// et al., "Distilling the Knowledge in a Neural Network", 2015). The loss of a graph is alpha T^2
-/// KL(softmax(teacher / T)
+/// et al., "Distilling the Knowledge in a Neural Network", 2015). The loss of a graph is
 ///
-/// softmax(student / T)) + (1 - alpha) cross-entropy. Outputs are the student's logits. Errors: Failure if
-/// the teacher's outputs are missing or have another shape.
+///     alpha T^2 KL(softmax(teacher / T) || softmax(student / T)) + (1 - alpha) cross-entropy
+///
+/// Outputs are the student's logits. Errors: Failure if the teacher's outputs are missing or have another
+/// shape.
 class GatDistillation : public Objective {
  public:
-  /// `student` must outlive it.
+  /// `student` must outlive this object.
   GatDistillation(const GraphModel& student, double temperature, double alpha)
       : student_(student), temperature_(temperature), alpha_(alpha) {}
 

@@ -52,7 +52,7 @@ GATWithJK::Linear GATWithJK::add_linear(const std::string& name, int64_t in, int
 at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
                           const DropoutKey& key) const {
   const auto place = static_cast<uint32_t>(layer);  // Distinguishes the uses of dropout.
-  // Each value is freed as soon as the next is computed.
+  // Each intermediate value is freed as soon as the next is computed.
   const EdgeInput edges{batch.edge_order, options_.edge_features > 0 ? batch.edge_attr : at::Tensor(),
                         batch.node_keys};
   at::Tensor h =
@@ -68,9 +68,9 @@ at::Tensor GATWithJK::inputs(const Batch& batch) const {
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
-  // Layers that are concatenated are pooled first. The results are the same, and no row of all layers exists
-  // per node. Each layer is pooled as soon as it is computed, so that backward reaches its pooling late and
-  // fewer gradients wait.
+  // If layers are concatenated, each is pooled before the concatenation. The result is the same, and there is
+  // no tensor with the outputs of all layers for every node. A layer is pooled as soon as it is computed, so
+  // that backward reaches its pooling late and holds fewer gradients.
   const bool pool_first = options_.jk == JkMode::cat;
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {

@@ -162,8 +162,8 @@ at::Tensor Gnn::activate(at::Tensor h, size_t layer, const Batch& batch, const D
 at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
-  // If only the output of the last layer is used, backward reaches that layer at once. Otherwise the joined
-  // outputs, which are large, come first.
+  // If only the output of the last layer is used, backward reaches that layer first. Otherwise it first
+  // reaches the joined outputs, which are large.
   const bool joined = options_.jk != LayerJoin::last;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));

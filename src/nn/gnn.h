@@ -15,8 +15,8 @@ namespace plimsoll {
 /// A graph neural network with the structure of PyG's BasicGNN: layers of one kind of convolution, each
 /// followed by normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs
 /// or over nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values
-/// learns them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
-/// target.scale, features.mean, features.scale.
+/// is trained on values with mean 0 and scale 1; apply_head() returns values in the units of the data.
+/// Buffers: target.mean, target.scale, features.mean, features.scale.
 class Gnn : public GraphModel {
  public:
   /// Errors: UsageError for an option with an unknown value, and for `hidden` that is not a multiple of
@@ -27,15 +27,15 @@ class Gnn : public GraphModel {
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override;
-  /// The parts of forward(), for callers that run one layer over a whole graph before the next. inputs()
-  /// returns what the first layer reads. run_layer() computes the output of layer `layer` for the batch's
-  /// nodes from the output of the previous layer. The embeddings of nodes are computed from the outputs of
-  /// the layers of embedding_layers(), in order.
+  /// The parts of forward(), for callers that run each layer over the whole graph before they run the next
+  /// layer. inputs() returns the input of the first layer. run_layer() computes the output of layer `layer`
+  /// for the batch's nodes from the output of the previous layer. join() computes the embeddings of nodes
+  /// from the outputs of the layers of embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
-  /// The parts of run_layer() for one node whose edges come in chunks (nn/neighbour_sum.h). The node is row 0
-  /// of x and the only target of the chunk. The chunk has no self-loops if collate_options() leaves them out.
-  /// finish_layer() returns the node's output, [1, hidden]; any of the chunks may be passed to it.
+  /// The parts of run_layer() for one node whose edges are processed in chunks (nn/neighbour_sum.h). The node
+  /// is row 0 of x and the only target of the chunk. The chunk has no self-loops if collate_options() leaves
+  /// them out. finish_layer() returns the node's output, [1, hidden]; any of the chunks may be passed to it.
   NeighbourSum sum_neighbours(int64_t layer, const at::Tensor& x, const Batch& chunk) const;
   at::Tensor finish_layer(int64_t layer, const NeighbourSum& sum, const at::Tensor& x,
                           const Batch& chunk) const;
@@ -47,8 +47,8 @@ class Gnn : public GraphModel {
   int64_t classes() const override { return options_.classes; }
   CollateOptions collate_options() const override;
   const GnnOptions& options() const { return options_; }
-  /// Lets the optimizer pass over rows of the embedding that a step does not reach: they belong to nodes, not
-  /// to IDs.
+  /// Makes the optimizer skip rows of the embedding that have no gradient in a step. Called if the rows
+  /// belong to nodes, not to IDs.
   void embed_nodes() { parameters_.make_lazy("embedding.weight"); }
 
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }

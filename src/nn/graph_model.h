@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// The widths of the node and edge features that a model reads. nullopt: the model does not read them, so any
-/// width is valid.
+/// The widths of the node and edge features that a model reads. nullopt: the model does not read these
+/// features, so any width is valid.
 struct FeatureWidths {
   int64_t nodes = 0;
   std::optional<int64_t> edges = {};
@@ -35,9 +35,9 @@ class GraphModel {
   virtual int64_t classes() const = 0;
   virtual FeatureWidths features() const = 0;
   virtual CollateOptions collate_options() const { return {}; }
-  /// The units of the targets; defined for a model of values.
+  /// Returns the units of the targets; defined only for a model of values.
   virtual TargetUnits target_units() const { return {}; }
-  /// The units of the features of nodes; defined for a model that converts them.
+  /// Returns the mean and scale of node features; defined only for a model that standardises them.
   virtual FeatureUnits feature_units() const { return {}; }
 
   bool predicts_nodes() const { return collate_options().items != Items::graphs; }

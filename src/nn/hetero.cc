@@ -43,7 +43,8 @@ Hetero::Encoder Hetero::make_encoder(const HeteroOptions::NodeType& type) {
 
 std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   const int64_t channels = options_.channels;
-  const int64_t hops = options_.layers - 1 - layer;  // Hops between the nodes that it computes and the seeds.
+  // Maximum hops between the seeds and the nodes that the layer computes.
+  const int64_t hops = options_.layers - 1 - layer;
   std::vector<Target> targets(options_.nodes.size());
   for (size_t type = 0; type < targets.size(); ++type) {
     if (options_.nodes[type].first_hop > hops) continue;
@@ -74,7 +75,8 @@ at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
   return at::relu(h + x);
 }
 
-// Computes the nodes of a type. Edge types are added in their order, so that the sum has the same bits.
+// Computes the nodes of a type. The edge types are added in a fixed order, so that the sum always has the
+// same bits.
 at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h,
                        const TypedBatch& batch) const {
   const Target& target = layers_[layer][type];

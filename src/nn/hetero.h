@@ -9,14 +9,14 @@
 
 namespace plimsoll {
 
-/// What a Hetero model is made of. Types are those that samples of its seeds can have, in the order of the
-/// batch.
+/// The structure of a Hetero model. The types are those that samples of its seeds can have, in the order of
+/// the batch.
 struct HeteroOptions {
   struct NodeType {
     std::string name;
     int64_t numbers = 0;
     std::vector<int64_t> vocabularies = {};  ///< Number of codes in each column of codes.
-    int64_t first_hop = 0;                   ///< Nearest hop that has such nodes.
+    int64_t first_hop = 0;                   ///< The first hop in which such nodes occur.
   };
   struct EdgeType {
     std::string name;  ///< SOURCE___NAME___TARGET
@@ -28,25 +28,25 @@ struct HeteroOptions {
   int64_t seeds = 0;  ///< The node type of the seeds.
   int64_t layers = 2;
   int64_t channels = 64;
-  bool mean = false;  ///< Layers take the mean over neighbours, not the sum.
+  bool mean = false;  ///< Whether layers use the mean over neighbours, not the sum.
   int64_t outputs = 2;
-  bool values = false;  ///< Return values, not logits of classes.
+  bool values = false;  ///< Whether outputs are values, not logits of classes.
 };
 
 /// A network for samples with node types and edge types, one output per seed:
 ///
-/// - an encoder for each node type: a linear layer over its numbers plus an embedding for each column of
-///   codes, then a residual block of two linear layers with layer normalisation, as in RelBench's baseline
-///   (Robinson et al., "RelBench", 2024);
-/// - layers: for each edge type GraphSAGE's sum or mean over neighbours and a linear layer, added up over the
-///   edge types into a node type and a linear layer of the nodes themselves; layer normalisation and ReLU. A
-///   layer computes only the nodes that later layers read;
+/// - an encoder for each node type: a linear layer over its numbers, plus an embedding for each column of
+/// codes, then a residual block of two linear layers with layer normalisation, as in RelBench's baseline
+/// (Robinson et al., "RelBench", 2024);
+/// - layers: for each edge type, GraphSAGE's sum or mean over neighbours followed by a linear layer. The
+/// results of all edge types into a node type are added to a linear layer of the nodes themselves; layer
+/// normalisation and ReLU follow. A layer computes only the nodes that later layers read;
 /// - a linear layer over the seeds.
 ///
 /// Parameters: encoders.TYPE.lin.*, encoders.TYPE.embeddings.I.weight, encoders.TYPE.lin1.*, .norm1.*,
 /// .lin2.*, .norm2.*; convs.L.convs.EDGE_TYPE.lin_l.*, as PyTorch Geometric's HeteroConv names them;
 /// convs.L.roots.TYPE.weight; norms.L.TYPE.*; head.*. Buffers of a model of values: target.mean,
-/// target.scale. It does not run layers again in backward.
+/// target.scale. Backward does not recompute layers.
 class Hetero final : public GraphModel {
  public:
   Hetero(const HeteroOptions& options, uint64_t seed);
@@ -74,8 +74,8 @@ class Hetero final : public GraphModel {
   struct Target {
     Linear root;
     Norm norm;
-    std::vector<size_t> edges;   // Edge types into it.
-    std::vector<Linear> linear;  // One for each of them.
+    std::vector<size_t> edges;   // Edge types whose target is this node type.
+    std::vector<Linear> linear;  // One per edge type.
   };
 
   Norm make_norm(const std::string& prefix);

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr float kMinDropped = 0.8F;  // Minimum share of the IDs that a chosen graph loses.
+constexpr float kMinDropped = 0.8F;  // Minimum probability with which a node of a chosen graph loses its ID.
 
 at::Tensor copy_of(const at::Tensor& values) {
   if (!values.is_cpu() && !values.is_meta()) return values.clone();
@@ -50,7 +50,7 @@ void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped
   }
 }
 
-// Changes tensors on a device, as drawn on the host.
+// Applies the draws, made on the host, to tensors on a device.
 void IdDropout::drop_on_device(const at::Tensor& drawn, Batch& changed) const {
   const at::Tensor dropped = drawn.to(changed.x.device()).to(at::kBool);
   changed.x.select(1, 0).masked_fill_(dropped, static_cast<double>(unknown_.index));

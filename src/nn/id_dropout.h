@@ -6,22 +6,23 @@
 
 namespace plimsoll {
 
-/// How an unknown ID is represented: its index, and the columns of nodes and edges that are 0 for it.
+/// How an unknown ID is represented: its index, and the columns of node and edge features that are 0 for it.
 struct UnknownIds {
   int64_t index = 0;
   std::vector<int64_t> node_columns = {};
   std::vector<int64_t> edge_columns = {};
 };
 
-/// ID dropout. In training a share of the graphs looks as if it came from another vehicle: at least four
-/// fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
-/// Without it, a classifier with "unknown" among its inputs learns only that, and calls all traffic of an
-/// unknown vehicle an attack.
+/// ID dropout. In training, a share of the graphs is made to look as if it came from another vehicle: at
+/// least four fifths of the IDs, on average, become unknown. The exact share is drawn for each graph, and
+/// then the nodes whose IDs become unknown. Without ID dropout, a classifier learns to recognise attacks by
+/// unknown IDs alone, and then classifies all traffic of an unknown vehicle as an attack.
 ///
-/// Draws depend only on (seed, epoch, index of the graph, number of the node).
+/// Draws depend only on (seed, epoch, index of the graph, index of the node in its graph).
 class IdDropout : public Objective {
  public:
-  /// `objective` must outlive this object. With `always`, prediction also drops all IDs of all graphs.
+  /// `objective` must outlive this object. With `always`, all IDs of all graphs are dropped, in prediction
+  /// too.
   IdDropout(const Objective& objective, UnknownIds unknown, double share, bool always = false)
       : objective_(objective), unknown_(std::move(unknown)), share_(share), always_(always) {}
 

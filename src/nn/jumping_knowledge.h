@@ -15,13 +15,14 @@ namespace plimsoll {
 /// PyG's JumpingKnowledge (Xu et al., "Representation Learning on Graphs with Jumping Knowledge Networks",
 /// ICML 2018): combines the outputs of a network's layers into one row per node. "cat" concatenates the
 /// outputs, "max" takes the maximum of each channel, and "lstm" takes their sum weighted by a softmax over
-/// layers. The scores of that softmax come from a bidirectional LSTM that reads the layers in their order.
+/// layers. The scores of the softmax are computed by a bidirectional LSTM that reads the layers in order.
 class JumpingKnowledge {
  public:
-  /// Combines `layers` outputs of `channels` channels each. "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H,
-  /// channels], "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2
-  /// and the gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H]
-  /// and ".bias" [1]. Errors: UsageError for "lstm" if H would be 0.
+  /// Combines `layers` outputs of `channels` channels each. Mode "lstm" adds the parameters
+  /// "PREFIX.lstm.weight_ih_l0" [4 H, channels], "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4
+  /// H], with H = layers * channels / 2 and the gates in the order input, forget, cell, output; the same
+  /// names with "_reverse"; and "PREFIX.att.weight" [1, 2 H] and ".bias" [1]. Errors: UsageError for "lstm"
+  /// if H would be 0.
   JumpingKnowledge(ParameterList& parameters, const std::string& prefix, JkMode mode, int64_t channels,
                    int64_t layers);
 
@@ -38,7 +39,7 @@ class JumpingKnowledge {
 
   JkMode mode_;
   int64_t width_;
-  std::array<Lstm, 2> lstm_;  // The LSTMs that read forward and backward.
+  std::array<Lstm, 2> lstm_;  // The LSTMs that read the layers forward and backward.
   Linear attention_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// torch.nn.Linear: x W^T + b, with its parameter names and initial bounds.
+/// A linear layer, x W^T + b, with the parameter names and initial bounds of torch.nn.Linear.
 class Linear {
  public:
   Linear() = default;

@@ -13,7 +13,7 @@ CollateOptions LinkPrediction::collate_options() const {
 
 at::Tensor LinkPrediction::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor embeddings = model_.forward(batch, key);
-  // Both ends are gathered at once, so that there is one gradient of all embeddings, not two.
+  // Both ends are gathered at once, so that there is only one gradient of all embeddings.
   const std::vector<at::Tensor> ends = embeddings.index_select(0, batch.pairs.view(-1))
                                            .view({2, batch.item_count, embeddings.size(1)})
                                            .unbind(0);

@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// Predicts whether pairs of nodes have an edge. The loss is the binary cross-entropy of the dot product of
-/// the model's outputs for the two nodes, as a logit (Kipf and Welling, "Variational graph auto-encoders",
-/// 2016, section 1.1).
+/// Predicts whether pairs of nodes have an edge. The logit of a pair is the dot product of the model's
+/// outputs for the two nodes, and the loss is its binary cross-entropy (Kipf and Welling, "Variational graph
+/// auto-encoders", 2016, section 1.1).
 class LinkPrediction : public Objective {
  public:
   /// `model` is a model of nodes whose classes() are the channels of an embedding. It must outlive this

@@ -5,11 +5,12 @@
 namespace plimsoll {
 
 /// The objective of a student whose teacher is in memory. The teacher predicts each block as it was read,
-/// right before the student sees it. By then, only its outputs are left of its tensors.
+/// right before the student processes it. At that time, of all tensors of the teacher's pass only its outputs
+/// are left.
 class LiveTeacher : public Objective {
  public:
-  /// Both must outlive this object. `teacher` predicts; its collate_options() may not request anything that
-  /// those of `student` do not.
+  /// Both must outlive this object. `teacher` is an objective for prediction. Its collate_options() must not
+  /// request anything that those of `student` do not.
   LiveTeacher(const Objective& student, const Objective& teacher) : student_(student), teacher_(teacher) {}
 
   const ParameterList& parameters() const override { return student_.parameters(); }

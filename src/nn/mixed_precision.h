@@ -5,9 +5,9 @@
 namespace plimsoll {
 
 /// An objective whose model computes products in bfloat16 or float16 under torch.autocast (ops/autocast.h has
-/// the rules for our operators). Weights, gradients, losses and the teacher's outputs are float32. Bfloat16
-/// has the range of float32. Float16 does not, so losses need a scale (engine/fit/loss_scale.h). Tensors
-/// without data stay float32.
+/// the rules for Plimsoll's operators). Weights, gradients, losses and the teacher's outputs are float32.
+/// Bfloat16 has the range of float32. Float16 does not, so losses need a scale (engine/fit/loss_scale.h).
+/// Tensors without data stay float32.
 class MixedPrecision : public Objective {
  public:
   /// `objective` must outlive this object. `products` is kBFloat16 or kHalf.

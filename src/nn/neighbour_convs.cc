@@ -25,7 +25,7 @@ NeighbourSum sum_of_rows(const at::Tensor& x, const Batch& chunk, size_t layer, 
           .edges = count};
 }
 
-// Divides the sum by a number; a node without edges has zeros, in the shape of `like`.
+// Returns the sum divided by `divisor`; zeros in the shape of `like` for a node without edges.
 at::Tensor divided(const NeighbourSum& sum, double divisor, const at::Tensor& like) {
   return sum.edges == 0 ? at::zeros_like(like) : (sum.sum / divisor).to(like.scalar_type());
 }

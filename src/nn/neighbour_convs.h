@@ -9,17 +9,17 @@
 
 namespace plimsoll {
 
-// Graph convolutions that sum over neighbours (ops/aggregate/aggregate.h), as PyG defines and names them. If
-// Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
-// the result [N, out]. A layer that has its own edges in Batch::layers computes only the rows of its targets.
+// Graph convolutions that sum over neighbours (ops/aggregate/aggregate.h), with PyG's definitions and names.
+// If Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
+// the result [N, out]. A layer that has an entry in Batch::layers computes only the rows of its targets.
 //
-// A node may also be computed in chunks of its edges (nn/neighbour_sum.h). sum_neighbours() reads a chunk:
-// the node is row 0 and the only target of the layer. finish() reads the row of the node, [1, in], and
-// returns [1, out].
+// A node may also be computed in chunks of its edges (nn/neighbour_sum.h). sum_neighbours() processes a
+// chunk, in which the node is row 0 and the only target of the layer. finish() reads the row of the node, [1,
+// in], and returns its output, [1, out].
 
 /// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters: lin.weight, bias.
-/// Needs an order without self-loops, because it adds one to every node. A degree is the sum of the edges'
-/// weights, with weight 1 for the self-loop.
+/// Needs an order without self-loops, because the layer adds a self-loop to every node. A degree is the sum
+/// of the weights of edges, with weight 1 for the self-loop.
 class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
@@ -35,7 +35,7 @@ class GCNConv {
 
 /// PyG's SAGEConv with mean aggregation (Hamilton et al., NeurIPS 2017): W_l mean of neighbours + W_r x.
 /// Parameters: lin_l.weight, lin_l.bias, lin_r.weight. Stored self-loops count as neighbours. With weights,
-/// the sum of weighted neighbours is divided by their number, as in PyG's GraphConv with mean aggregation.
+/// the weighted sum is divided by the number of neighbours, as in PyG's GraphConv with mean aggregation.
 class SAGEConv {
  public:
   SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);

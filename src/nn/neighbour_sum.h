@@ -6,12 +6,12 @@
 
 namespace plimsoll {
 
-/// A convolution's sum over part of one node's edges. A node with more edges than fit into one block is
-/// computed in chunks: the sums of its chunks are added in their order, and the convolution is finished with
-/// the node's own row. Sums are f64, and undefined if there are no edges.
+/// A convolution's sum over a chunk of one node's edges. A node with more edges than fit into one block is
+/// computed in chunks: the sums of the chunks are added in order, and the convolution is then finished with
+/// the node's own row. Sums are f64; they are undefined if there are no edges.
 ///
 /// Attention computes a softmax over all edges, whose maximum is known only at the end. Its sums are relative
-/// to the maximum so far, and add() rescales them to the common one (Milakov and Gimelshein, "Online
+/// to the maximum so far, and add() rescales them to the common maximum (Milakov and Gimelshein, "Online
 /// normalizer calculation for softmax", 2018).
 struct NeighbourSum {
   at::Tensor sum = {};        ///< [1, F]; for attention [heads, channels].

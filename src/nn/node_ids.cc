@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The keys of a trimmed sample are those of the nodes that its layers compute.
+// In a trimmed sample, only the nodes that its layers compute have keys.
 std::string name_of(int64_t node, const Batch& batch) {
   if (!batch.node_keys.defined() || node >= batch.node_keys.size(1)) return fmt::format("node {}", node);
   const int64_t* const item = batch.node_keys.const_data_ptr<int64_t>();

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// The function that training minimises: a model and its loss, on one block at a time. The loss of a batch is
-/// the mean over its items (nn/batch.h).
+/// The function that training minimises: a model and its loss, computed on one block at a time. The loss of a
+/// batch is the mean over its items (nn/batch.h).
 ///
 /// Thread-safe, because several threads work on blocks at once. An objective must not replace a parameter's
 /// tensor or keep a tensor of a block.
@@ -19,15 +19,15 @@ class Objective {
   /// The parts of a Batch that the objective needs.
   virtual CollateOptions collate_options() const = 0;
 
-  /// Adds to a block, as it was read, the inputs of forward() and losses() that collate() does not make, such
-  /// as the teacher's outputs. Called once, before forward() and losses().
+  /// Adds inputs of forward() and losses() that collate() does not create, such as the teacher's outputs, to
+  /// a block as it was read. Called once, before forward() and losses().
   virtual void prepare(Batch& /*batch*/) const {}
 
   /// Number of outputs of the model for one item.
   virtual int64_t outputs() const = 0;
-  /// Returns f32 [items, outputs()], in the order of graphs and nodes.
+  /// Returns the outputs, f32 [items, outputs()], in the order of graphs and nodes.
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const = 0;
-  /// Returns f32 [items] from the result of forward().
+  /// Returns the losses, f32 [items], computed from the result of forward().
   virtual at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const = 0;
 };
 

@@ -39,7 +39,7 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
   }
 }
 
-// 4 TiB: no machine trains more, and sums of bytes stay far below 2^63.
+// 4 TiB of parameters: more than any machine can train, and sums of bytes stay far below 2^63.
 constexpr double kMaxNumbers = 0x1p40;
 
 void require_possible(const std::string& name, const std::vector<int64_t>& shape, int64_t before) {

@@ -14,20 +14,21 @@ namespace plimsoll {
 struct Init {
   enum class Kind { zeros, constant, normal, uniform };
   Kind kind = Kind::zeros;
-  double bound = 0;  ///< For uniform numbers the bound of [-bound, bound], for normal ones the standard
-                     ///< deviation; otherwise the constant.
+  double bound = 0;  ///< For uniform numbers, the bound of [-bound, bound]; for normal numbers, the standard
+                     ///< deviation; otherwise the constant value.
 
   static Init zeros() { return {}; }
   static Init constant(double value) { return {Kind::constant, value}; }
   static Init normal() { return {Kind::normal, 1}; }
-  /// Bound of Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
+  /// Uniform with the bound of Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
   static Init glorot(int64_t fan_in, int64_t fan_out);
-  /// Bound of torch.nn.Linear for weight and bias: 1 / sqrt(fan_in).
+  /// Uniform with the bound of torch.nn.Linear for weight and bias: 1 / sqrt(fan_in).
   static Init linear(int64_t fan_in);
 };
 
-/// While it lives, parameters and buffers that this thread makes are tensors without data (torch's meta
-/// device). They need no memory, and a model of them can be run to find shapes. Cannot be nested.
+/// For its lifetime, parameters and buffers that this thread creates are tensors without data (torch's meta
+/// device). They need no memory, and a model with such parameters can be run to find shapes. Cannot be
+/// nested.
 class MetaParameters {
  public:
   MetaParameters();
@@ -36,12 +37,12 @@ class MetaParameters {
   MetaParameters& operator=(const MetaParameters&) = delete;
 };
 
-/// While it lives, the parameters and buffers that this thread makes are the tensors that `values` returns.
-/// Their memory is borrowed, is not written to, and must outlive them. They need no gradients. Cannot be
-/// nested.
+/// For its lifetime, parameters and buffers that this thread creates are the tensors that `values` returns.
+/// They require no gradients. Their memory belongs to the caller, is never written to, and must outlive them.
+/// Cannot be nested.
 class GivenValues {
  public:
-  /// Returns the f32 tensor of a name and shape.
+  /// Returns the f32 tensor with a name and shape.
   using Values = std::function<at::Tensor(const std::string& name, const std::vector<int64_t>& shape)>;
   explicit GivenValues(Values values);
   ~GivenValues();
@@ -57,23 +58,23 @@ class ParameterList {
   struct Entry {
     std::string name;
     at::Tensor value;
-    bool lazy = false;  ///< Numbers whose gradient is 0 stay as they are in a step.
+    bool lazy = false;  ///< Whether a step leaves numbers with gradient 0 unchanged.
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
-  /// Makes the optimizer skip the numbers of a parameter whose gradient is 0: they stay as they are, and so
-  /// does their part of its state.
+  /// Makes the optimizer skip those numbers of a parameter whose gradient is 0: neither they nor their
+  /// optimizer state change.
   void make_lazy(const std::string& name);
-  /// Adds a parameter that belongs to something else, such as a torch::nn::Module: f32, contiguous, requiring
-  /// its gradient. It is shared, not copied.
+  /// Adds a parameter of another object, such as a torch::nn::Module. It must be f32, contiguous and require
+  /// a gradient. It is shared, not copied.
   void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }
   /// Adds a tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
   at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Entry>& buffers() const { return buffers_; }
-  /// Returns parameters, then buffers: the content of a file of weights.
+  /// Returns the parameters, then the buffers: the content of a file of weights.
   std::vector<Entry> all() const;
   /// Returns the parameters from index `first` on.
   std::vector<at::Tensor> from(size_t first) const;

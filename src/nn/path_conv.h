@@ -7,14 +7,14 @@
 
 namespace plimsoll {
 
-/// Numbers of Gaussians for a length, an angle and a torsion, as in SGMP's code.
+/// The numbers of Gaussians for lengths, angles and torsions, as in SGMP's code.
 inline constexpr int64_t kLengthGaussians = 50;
 inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
 /// One interaction of SGMP (Zhang and Zhao, NeurIPS 2021): messages along paths of three edges
-/// (ops/path_message/path_message.h). After the prefix, parameters are named as in its code: mlps_dist.{0, 1,
-/// 2}.{0, 2}.* and combine.{0, 2, 4}.*.
+/// (ops/path_message/path_message.h). After the prefix, parameters have the names of SGMP's code:
+/// mlps_dist.{0, 1, 2}.{0, 2}.* and combine.{0, 2, 4}.*.
 class PathConv {
  public:
   PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, bool distances_only);

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// A model's outputs for data without labels: for every graph, or every node, its logits followed by its
-/// embedding. Nothing is minimised: losses() is 0, or NaN if an output is not finite.
+/// Predicts on data without labels. The outputs for each graph, or each node, are its logits followed by its
+/// embedding. Nothing is minimised: losses() returns 0, or NaN if an output is not finite.
 class Predictions : public Objective {
  public:
   /// `model` must outlive this object. Without `embeddings`, outputs are logits only.

@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// State other than tensors that a node of the gradient graph can keep.
+// The state, other than tensors, that a node of the gradient graph keeps.
 struct KeptLayer : torch::CustomClassHolder {
   KeptLayer(Layer of, c10::DeviceType on, at::TensorList leaves)
       : layer(std::move(of)), parameters(leaves.vec()), products(AutocastScope::dtype(on)) {}
@@ -31,8 +31,9 @@ struct KeptLayer : torch::CustomClassHolder {
   std::optional<at::ScalarType> products;  // The dtype of products under torch.autocast when the layer ran.
 };
 
-// Follows a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad would
-// hold both until it is done. This node passes the gradient on instead, so y can be freed.
+// A node after a layer's output y, at which the layer's backward begins. If y and its gradient were passed to
+// torch::autograd::grad, it would hold both until it returns. This node passes the gradient on instead, so y
+// can be freed.
 class BeginBackward : public torch::autograd::Function<BeginBackward> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& y, at::Tensor* gradient) {
@@ -85,8 +86,8 @@ at::Tensor run_layer(const Layer& layer, const at::Tensor& x, const std::vector<
                      bool recompute) {
   if (recompute && c10::GradMode::is_enabled())
     return Recomputed::apply(layer, x, at::TensorList(parameters));
-  // The gradients from the layer's own uses of x are added at the alias, before those from other layers are
-  // added. A recomputed layer sums in that order.
+  // With an alias, the gradients from the layer's own uses of x are summed before those from other layers are
+  // added. A recomputed layer sums in the same order.
   return layer(at::alias(x));
 }
 

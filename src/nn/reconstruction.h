@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Weights of the parts of a node's loss.
+/// The weights of the parts of a node's loss.
 struct ReconstructionWeights {
   double id = 0.1;
   double neighbours = 0.05;
@@ -13,8 +13,8 @@ struct ReconstructionWeights {
 };
 
 /// Returns the parts of each node's loss, f32 [N, 4]: mean squared error of its features, cross-entropy of
-/// its ID, binary cross-entropy of the IDs that it points to, and the divergence of its code's distribution
-/// from the standard normal one, -1/2 mean of (1 + logvar - mu^2 - exp(logvar)).
+/// its ID, binary cross-entropy of the IDs to which it points, and the divergence of its code's distribution
+/// from the standard normal distribution, -1/2 mean of (1 + logvar - mu^2 - exp(logvar)).
 at::Tensor reconstruction_parts(const GraphAutoencoderNeighborhood& model,
                                 const GraphAutoencoderNeighborhood::Code& code, const at::Tensor& rebuilt,
                                 const Batch& batch, const DropoutKey& key);
@@ -25,7 +25,7 @@ at::Tensor weighted(const at::Tensor& parts, const ReconstructionWeights& weight
 /// Outputs are the parts of the loss.
 class Reconstruction : public Objective {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive this object.
   explicit Reconstruction(const GraphAutoencoderNeighborhood& model,
                           const ReconstructionWeights& weights = {})
       : model_(model), weights_(weights) {}

@@ -7,11 +7,11 @@ namespace plimsoll {
 
 /// Measures how badly an autoencoder reconstructs graphs, from the means of codes. Items are graphs. The
 /// outputs of a graph are the means over its nodes of [squared error of features, cross-entropy of the ID,
-/// binary cross-entropy of the IDs pointed to], or zeros for a graph without nodes. The loss is KD-GAT's
-/// difficulty: the error of features + 0.1 times that of the ID. Used for prediction only.
+/// binary cross-entropy of the IDs to which it points], or zeros for a graph without nodes. The loss is
+/// KD-GAT's difficulty: the error of features + 0.1 times the error of the ID. Used for prediction only.
 class ReconstructionErrors : public Objective {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive this object.
   explicit ReconstructionErrors(const GraphAutoencoderNeighborhood& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

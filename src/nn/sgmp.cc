@@ -54,7 +54,7 @@ PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tre
   const ModuleScope scope("paths");
   const Batch& read = batch.read();
   if (options_.spanning_trees == 0) return path_edges(read.edge_index, read.nodes(), direction_);
-  // Evaluation does not depend on the epoch in which it runs.
+  // The trees of an evaluation do not depend on the epoch.
   const SpanningKey tree_key{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
   return spanning_path_edges(read.edge_index, read.node_keys, tree_key, direction_);
 }
@@ -78,7 +78,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
                 .unsqueeze_(1)
                 .to(batch.x.device());
   }
-  // The host finds the paths, wherever the layers run.
+  // Paths are found on the host, wherever the layers run.
   const PathEdges edges{found.row_begin.to(batch.x.device()), found.target.to(batch.x.device())};
   at::Tensor h = inputs(batch);
   for (size_t i = 0; i < interactions_.size(); ++i) {

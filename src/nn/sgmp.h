@@ -12,13 +12,13 @@
 namespace plimsoll {
 
 /// Networks over paths i -> j -> k -> p of nodes that have coordinates. Rotation and translation do not
-/// change their outputs. They are SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks",
-/// NeurIPS 2021), and GTMP for trees (arXiv 2408.08799), which differs in its pooling. Both have an embedding
-/// of features, interactions that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP
-/// sums the nodes of a graph before the head, GTMP between its layers. Both can evaluate nodes. With
-/// spanning_trees the model is SGMP-st of the same paper. Parameters are named as in SGMP's code:
-/// embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*. In addition there are norms.I.* if nodes are
-/// normalised, and target.mean and target.scale for a model of values.
+/// change their outputs. The networks are SGMP (Zhang and Zhao, "Representation Learning on Spatial
+/// Networks", NeurIPS 2021), and GTMP for trees (arXiv 2408.08799), which differs in its pooling. Both have
+/// an embedding of features, interactions that add messages to the embedding (nn/path_conv.h), and a head of
+/// two linear layers. SGMP sums the nodes of a graph before the head; GTMP sums them between the layers of
+/// the head. Both can also be models of nodes. With spanning_trees, the model is SGMP-st of the paper on
+/// SGMP. Parameters have the names of SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*.
+/// There are also norms.I.* if nodes are normalised, and target.mean and target.scale for a model of values.
 class Sgmp : public GraphModel {
  public:
   /// Errors: UsageError for an option with an unknown value.

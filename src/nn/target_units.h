@@ -9,8 +9,9 @@
 
 namespace plimsoll {
 
-/// The units in which a model learns values, so that they have mean 0 and scale 1: f32 [targets], stored as
-/// buffers target.mean and target.scale. Undefined for a model of classes.
+/// The mean and scale by which a model standardises its targets, so that it learns values with mean 0 and
+/// scale 1. Both are f32 [targets], stored as buffers target.mean and target.scale; undefined for a model of
+/// classes.
 struct TargetUnits {
   at::Tensor mean;
   at::Tensor scale;
@@ -21,7 +22,7 @@ struct TargetUnits {
   static TargetUnits of(ParameterList& parameters, int64_t targets) {
     return {parameters.add_buffer(kMean, {targets}, 0), parameters.add_buffer(kScale, {targets}, 1)};
   }
-  /// Returns whether a buffer of this name is one of the two.
+  /// Returns whether a buffer with this name is the mean or the scale.
   static bool is_buffer(const std::string& name) { return name == kMean || name == kScale; }
   bool defined() const { return mean.defined(); }
   /// Converts a model's outputs to the units of the data.

@@ -29,7 +29,8 @@ void find_parents(const Batch& batch, int64_t* parent) {
   }
 }
 
-/// The places of nodes in a depth-first tour of their graph: the descendants of a node come right after it.
+/// The positions of nodes in a depth-first tour of their graph. The descendants of a node follow right after
+/// it.
 struct Tour {
   int64_t *parent, *place, *node, *size, *depth, *next;
 
@@ -42,9 +43,9 @@ struct Tour {
         next(rows + 5 * nodes) {}
   static constexpr int64_t kRows = 6;
 
-  // Tours the nodes of one graph.
+  // Computes the tour of one graph.
   void find(int64_t begin, int64_t end) {
-    int64_t roots = begin;  // The place of the next root.
+    int64_t roots = begin;  // The position of the next root.
     for (int64_t n = begin; n < end; ++n) size[n] = 1;
     for (int64_t n = end; n-- > begin;)
       if (parent[n] >= 0) size[parent[n]] += size[n];
@@ -58,7 +59,8 @@ struct Tour {
     }
   }
 
-  // Returns node number `rank`, in the order of the tour, of those that are neither above nor below n.
+  // Returns the node with index `rank`, in the order of the tour, among the nodes that are neither ancestors
+  // nor descendants of n.
   int64_t unrelated(int64_t n, int64_t begin, int64_t rank, int64_t* above) const {
     int64_t count = 0;
     for (int64_t a = parent[n]; a >= 0; a = parent[a]) above[count++] = place[a];
@@ -79,18 +81,18 @@ double length_of(const Place& step) {
   return std::hypot(step[0], step[1], step[2]);
 }
 
-// The angle between two steps; 0 if one has no length.
+// Returns the angle between two vectors; 0 if one has length 0.
 double angle_of(const Place& a, const Place& b) {
   const double along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const Place across{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
   return std::atan2(length_of(across), along);
 }
 
-// The quantities that histograms count for a node: the distances or the angles to its children, or the
-// distance to its parent.
+// The quantity that a histogram counts for a node: the distances to its children, the angles to its children,
+// or the distance to its parent.
 enum class Counted { children, angles, parent };
 
-// Histograms over the edges between parents and children.
+// Returns histograms over the edges between parents and children.
 at::Tensor histograms(const Batch& batch, int64_t bins, double range, Counted counted) {
   if (batch.on_host != nullptr) return histograms(*batch.on_host, bins, range, counted).to(batch.x.device());
   const int64_t nodes = batch.nodes();

@@ -4,16 +4,16 @@
 
 namespace plimsoll {
 
-/// The nodes that pretraining on trees compares with each node.
+/// For each node, the nodes with which pretraining on trees compares it.
 struct TreePairs {
-  at::Tensor parent;     ///< i64 [N]; the parent of a root is itself.
+  at::Tensor parent;     ///< i64 [N]; the parent of a root is the root itself.
   at::Tensor other;      ///< i64 [N]: a node of the same graph that is neither a descendant nor an ancestor.
   at::Tensor has_other;  ///< f32 [N]: 1, or 0 if there is no such node; `other` is then the node itself.
 };
 
-/// Finds the pairs of a block of trees in which parents have lower numbers than their children. Each edge may
-/// be stored in one direction or in both (sample/block/forest_source.h). `other` is drawn uniformly, keyed by
-/// (seed, epoch, index of the graph, number of the node). Thread-safe.
+/// Finds the pairs of a block of trees. Parents must have lower indices than their children. Each edge may be
+/// stored in one direction or in both (sample/block/forest_source.h). `other` is drawn uniformly, keyed by
+/// (seed, epoch, index of the graph, index of the node). Thread-safe.
 TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 
 /// Returns f32 [N, bins]: for each node, the histogram of the distances to its children, e_m = sum over
@@ -22,13 +22,13 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch);
 /// `range` counts as `range` (GT-SSL, arXiv 2408.08799, section 4.3).
 at::Tensor growth_of(const Batch& batch, int64_t bins, double range);
 
-/// Returns f32 [N, bins]: for each node, the accumulated histogram of the angles, 0 .. pi, by which the edges
-/// to its children turn away from the edge that leads to the node. The angle is 0 if one of the two edges has
-/// no length. A row is 0 for a node without children or without a parent.
+/// Returns f32 [N, bins]: for each node, the accumulated histogram of the angles, 0 .. pi, between the edge
+/// from its parent and the edges to its children. The angle is 0 if one of the two edges has no length. A row
+/// is 0 for a node without children or without a parent.
 at::Tensor angles_of(const Batch& batch, int64_t bins);
 
 /// Returns f32 [N, bins]: for each node with a parent, the accumulated histogram of the distance to its
-/// parent. This is what growth_of() would return if children were as far away as the parent.
+/// parent. This is what growth_of() would return if each child were as far away as the parent.
 at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range);
 
 }  // namespace plimsoll

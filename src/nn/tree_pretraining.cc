@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kMinSum = 1e-12;
 
-// Divides each row of sizes by its sum and accumulates it to a histogram, as growth_of() returns it.
+// Divides each row by its sum and accumulates it, which gives histograms in the form that growth_of()
+// returns.
 at::Tensor added_up(const at::Tensor& sizes) {
   return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kMinSum)).cumsum(1);
 }
@@ -44,7 +45,7 @@ at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch
                                        const DropoutKey& key) const {
   const TreePairs pairs = tree_pairs(batch, key.seed, key.training ? key.epoch : 0);
   const bool vendrov = options_.order == OrderLoss::vendrov;
-  // The difference of a root from itself is 0.
+  // A root is its own parent, so its difference is 0.
   const at::Tensor above = at::relu(embeddings - embeddings.index_select(0, pairs.parent));
   at::Tensor apart = embeddings - embeddings.index_select(0, pairs.other);
   if (vendrov) apart = at::relu(apart);

@@ -9,23 +9,23 @@ namespace plimsoll {
 /// GT-SSL: pretraining on trees in space without labels (arXiv 2408.08799, section 4). The loss of a node is
 /// the sum of
 ///
-/// - growth: the earth mover's distance between the histogram of distances to its children, growth_of(), and
-/// the
-///   histogram that the model predicts, |x_m| / sum |x|: the sum over bins of the difference of the
-///   accumulated histograms, in bins.
+/// - growth: the earth mover's distance, in bins, between the histogram of distances to the node's children,
+///   growth_of(), and the histogram that the model predicts, |x_m| / sum |x|. It is the sum over bins of the
+///   difference of the accumulated histograms.
 /// - angle, if `angle_bins` is above 0: the same for angles_of().
-/// - order_weight * order: embeddings h must not grow, in any number, from a parent p to its child c, and
-/// must
-///   distinguish a node n from a node u that is neither above nor below it (nn/tree_pairs.h):
+/// - order_weight * order: embeddings h must not grow, in any component, from a parent p to its child c, and
+///   must distinguish a node n from a node u that is neither its ancestor nor its descendant
+///   (nn/tree_pairs.h):
 ///      vendrov  |max(0, h_c - h_p)|^2 + max(0, margin - |max(0, h_n - h_u)|^2)  (Vendrov et al.,
 ///               "Order-embeddings of images and language", ICLR 2016, eq. 2 and 3)
 ///      norm     sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|)
 ///      squared  sum max(0, h_c - h_p) + max(0, margin - |h_n - h_u|^2)
 class TreePretraining : public Objective {
  public:
-  /// `model` is a model of nodes whose classes() are the bins of distances, followed by those of angles. It
-  /// must outlive this object. `range` is the largest distance to children that histograms cover; it replaces
-  /// options.range. With `baseline` the last output of forward() is the growth loss of parent_edge_growth().
+  /// `model` is a model of nodes whose classes() are the bins of distances, followed by the bins of angles.
+  /// It must outlive this object. `range` is the largest distance to children that histograms cover; it
+  /// replaces options.range. With `baseline`, the last output of forward() is the growth loss of the
+  /// prediction parent_edge_growth().
   TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range, bool baseline);
 
   const ParameterList& parameters() const override { return model_.parameters(); }

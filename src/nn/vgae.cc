@@ -80,7 +80,7 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
   const EdgeInput edges{batch.edge_order, options_.edge_features > 0 ? batch.edge_attr : at::Tensor(),
                         batch.node_keys};
   const Layer layer = [this, &block, edges, batch, key](const at::Tensor& input) {
-    // Each value is freed as soon as the next is computed.
+    // Each intermediate value is freed as soon as the next is computed.
     at::Tensor h = block.conv.forward(input, edges, key, block.place);
     if (!block.norm) return h;
     h = block.norm->forward(h, batch, key.training);

@@ -12,8 +12,8 @@
 namespace plimsoll {
 
 /// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016).
-/// It computes a code for each node, and reconstructs from it the node's features, its ID and the IDs that it
-/// points to.
+/// It computes a code for each node, and from the code it reconstructs the node's features, its ID and the
+/// IDs to which it points.
 ///
 /// The encoder reads an embedding of the ID concatenated with the other features. It is a stack of GATConv,
 /// batch normalisation over the block, ReLU and dropout; the decoder mirrors it. Parameters:
@@ -21,7 +21,7 @@ namespace plimsoll {
 /// id_head.*, neighbours.{0, 1, 2}.*.
 class GraphAutoencoderNeighborhood {
  public:
-  /// Errors: UsageError for an option with an unknown value, and for `hidden` without a width.
+  /// Errors: UsageError for an option with an unknown value, and if `hidden` is empty.
   GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
 
   /// The distribution of each node's code, f32 [N, latent], and the code z: drawn from it in training,
@@ -36,8 +36,8 @@ class GraphAutoencoderNeighborhood {
   at::Tensor decode(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
   /// Returns the cross-entropy of each node's own ID, f32 [N].
   at::Tensor id_losses(const at::Tensor& z, const Batch& batch) const;
-  /// Returns the binary cross-entropy of the IDs that each node points to, as the mean over all IDs, f32 [N].
-  /// Needs CollateOptions::neighbour_ids.
+  /// Returns, for each node, the binary cross-entropy of the IDs to which it points, as the mean over all
+  /// IDs, f32 [N]. Needs CollateOptions::neighbour_ids.
   at::Tensor neighbour_losses(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
 
   const ParameterList& parameters() const { return parameters_; }

@@ -26,11 +26,11 @@ void (*refuse)(const BudgetExceeded&) = nullptr;
 
 constexpr size_t kAlignment = 64;
 
-// The header in front of each tensor's data. A tensor is a piece of a slab's range, or of the heap.
+// The header before each tensor's data. A tensor's memory is in a slab's range or on the heap.
 struct alignas(kAlignment) Header {
   SlabAllocation in_slab;  // Its data is null if the tensor is on the heap.
   void* in_heap;           // The pointer that malloc returned.
-  int64_t bytes;           // Bytes on the heap, as entered in the ledger.
+  int64_t bytes;           // Heap bytes that are entered in the ledger.
   Tag tag;
   bool mapped = false;  // Whether in_heap comes from CachingAllocator.
 };
@@ -66,7 +66,7 @@ int64_t place_of(const void* data) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
 }
 
-// Allocates tensors without data. The context that DataPtr keeps is a number unique to the tensor.
+// Allocates tensors without data. The context in the DataPtr is a number that is unique to the tensor.
 class MetaAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {

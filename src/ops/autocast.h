@@ -9,22 +9,22 @@
 
 namespace plimsoll {
 
-/// The behaviour of an operator under torch.autocast for one kind of device. It casts tensors that torch's
-/// products would cast with low(), casts tensors that torch computes in float32 with full(), and calls itself
-/// with autocast off. Float64 is left unchanged.
+/// How an operator behaves under torch.autocast for one kind of device. The operator applies low() to tensors
+/// that torch's products would cast to the low dtype, applies full() to tensors that torch computes in
+/// float32, and calls itself with autocast off. float64 is never cast.
 class Autocast {
  public:
   explicit Autocast(c10::DeviceType device)
       : device_(device), guard_(at::autocast::get_autocast_dispatch_key_from_device_type(device)) {}
 
-  /// Casts to the low dtype. Kernels of the CPU accept bf16. Tensors of kernels that accept neither bf16 nor
-  /// f16 are cast to float32.
+  /// Casts to the low dtype if the kernel accepts it, otherwise to float32. The CPU's kernels accept bf16.
   at::Tensor low(const at::Tensor& tensor) const {
     return cast(takes_low() ? at::kBFloat16 : at::kFloat, tensor);
   }
   Optional low(const Optional& tensor) const { return tensor ? Optional(low(*tensor)) : std::nullopt; }
   at::Tensor full(const at::Tensor& tensor) const { return cast(at::kFloat, tensor); }
-  /// Leaves tensors that may have either dtype unchanged if the kernel accepts the low one.
+  /// For tensors that may have either dtype: returns them unchanged if the kernel accepts the low dtype,
+  /// otherwise cast to float32.
   at::Tensor either(const at::Tensor& tensor) const { return takes_low() ? tensor : full(tensor); }
   Optional either(const Optional& tensor) const { return tensor ? Optional(either(*tensor)) : std::nullopt; }
 

@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// While it lives, this thread computes under torch.autocast for a kind of device: products in `dtype`, the
-/// rest by the rules of torch and of ops/autocast.h. Cast tensors are not cached, because another block would
-/// use a cached tensor that is in the memory of this one. Can be nested.
+/// For its lifetime, this thread computes under torch.autocast for a kind of device: products in `dtype`, the
+/// rest by the rules of torch and of ops/autocast.h. Cast tensors are not cached, because a cached tensor is
+/// in the memory of one block and would be used by another. Scopes can be nested.
 class AutocastScope {
  public:
   AutocastScope(c10::DeviceType device, at::ScalarType dtype)

@@ -4,11 +4,11 @@
 
 namespace plimsoll {
 
-// The checks throw UsageError that says what was expected and what was found.
+// The checks throw a UsageError with what was expected and what was found.
 
 void require(bool ok, const char* expected, const at::Tensor& found);
 
-/// Throws UsageError for a tensor on a device, for operators without a CUDA kernel.
+/// Throws UsageError if x is on a device. For operators without a CUDA kernel.
 void require_on_host(const at::Tensor& x, const char* what);
 
 /// Require a contiguous tensor on x's device with this shape and, depending on the function, x's dtype, the

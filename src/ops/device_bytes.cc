@@ -33,7 +33,7 @@ int64_t out_edges_bytes(int64_t sources, int64_t edges) {
   return (sources + 1 + 2 * edges) * static_cast<int64_t>(sizeof(int32_t)) + out_edges_buffer_bytes(edges);
 }
 
-// Bytes of the projections that are not kept.
+// Returns the bytes of the projections that are not kept.
 int64_t projections(const AttentionShape& shape, bool own) {
   if (shape.keep_projection) return 0;
   return rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0);
@@ -73,18 +73,19 @@ int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
 }
 
-// A tile of logits, and the ones that sum the bias's gradient.
+// A tile of logits, and a vector of ones that sums the gradient of the bias.
 int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
   return kDeviceLogitRows * (classes + 1) * static_cast<int64_t>(c10::elementSize(dtype));
 }
 
-// Ids and both ends of the edges from ids to the one target as i32, and nodes by id.
+// The ids as i32, both ends of the edges from ids to the one target, and the nodes sorted by id.
 int64_t embedding_backward_device_workspace(int64_t rows, int64_t nodes) {
   return (nodes + 2) * int64_t{sizeof(int32_t)} + out_edges_bytes(rows, nodes);
 }
 
 int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges) {
-  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};  // Numbers of edges.
+  // The last term is for indices of edges.
+  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};
 }
 
 }  // namespace plimsoll

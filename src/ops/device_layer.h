@@ -1,7 +1,7 @@
 #pragma once
 
-// Functions shared by the files that run layers on a device. None of them names CUDA: c10 knows the device's
-// streams, and kernels/*/*_gpu.h throws in builds without kernels.
+// Functions shared by the files that run layers on a device. None of them calls CUDA itself: c10 provides the
+// device's streams, and the functions of kernels/*/*_gpu.h throw in builds without kernels.
 
 #include <ATen/Functions.h>
 #include <c10/core/DeviceGuard.h>
@@ -11,11 +11,12 @@
 
 namespace plimsoll {
 
-/// While it lives, the device of a tensor is the thread's current device, and `stream` is its current stream.
+/// For its lifetime, the device of a tensor is the thread's current device, and `stream` is its current
+/// stream.
 class CurrentDeviceScope {
  public:
   explicit CurrentDeviceScope(const at::Tensor& x) : guard_(x.device()) {
-    if (x.is_cpu()) return;  // In tests the kernels run on the host.
+    if (x.is_cpu()) return;  // Only in tests, where the kernels run on the host.
     const c10::impl::VirtualGuardImpl device(x.device().type());
     stream_ = device.getStream(x.device()).native_handle();
   }
@@ -26,7 +27,7 @@ class CurrentDeviceScope {
   void* stream_ = nullptr;
 };
 
-/// Throws UsageError if the kernels of a device do not support x's dtype, such as bf16.
+/// Throws UsageError if device kernels do not support x's dtype, such as bf16.
 inline void require_device_dtype(const at::Tensor& x) {
   require(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble, "x f32 or f64 on a CUDA device",
           x);
@@ -41,7 +42,7 @@ void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const At
       view_device_order(in.order.const_data_ptr<int32_t>(), sizes.sources, sizes.targets, sizes.edges);
 }
 
-/// Computes x weight^T + bias into `kept` if that has the rows, otherwise into a new tensor.
+/// Computes x weight^T + bias, into `kept` unless that has no rows, in which case a new tensor is allocated.
 inline at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const at::Tensor& kept) {
   at::Tensor z = kept.defined() && kept.size(0) == x.size(0)

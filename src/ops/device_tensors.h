@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-/// The memory of tensors on a device: pieces of its region, or of the range that the thread works in
+/// Allocates the memory of tensors on a device: pieces of its region, or of the thread's current range
 /// (DeviceRangeScope). Thread-safe.
 class DeviceTensors {
  public:
   /// `region` must outlive this object, which must outlive all tensors. Nothing else may use `region`.
   explicit DeviceTensors(DeviceRegion& region) : region_(&region) {}
 
-  /// Changes the region while there are no tensors: call leave_region() before the old one is destroyed, and
+  /// Replaces the region while no tensors exist. Call leave_region() before the old region is destroyed, and
   /// move_to() once the new one exists.
   void leave_region() {
     const MutexLock lock(mutex_);
@@ -32,7 +32,7 @@ class DeviceTensors {
   /// Allocates memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
   /// DeviceRegionFull.
   void* take(int64_t bytes, const void* stream = nullptr);
-  /// Frees memory. `stream` must be the one that it was allocated for.
+  /// Frees memory. `stream` must be the stream for which it was allocated.
   void give(void* data, int64_t bytes, const void* stream = nullptr) noexcept;
 
   /// A piece of the region that holds the ranges of blocks, one after the other.
@@ -51,9 +51,9 @@ class DeviceTensors {
     const Stretch stretch_;
   };
 
-  /// Work on a piece of the region may still be running when the piece is freed. If its next owner uses the
-  /// same stream, its work runs afterwards. Before a piece is given to another stream, `wait` is called to
-  /// wait for all work.
+  /// Work on a piece of the region may still be running when the piece is freed. If the piece is reused on
+  /// the same stream, the new work runs after the old. Before it is reused on another stream, `wait` is
+  /// called, which must wait for all work.
   void wait_between_streams(std::function<void()> wait) {
     const MutexLock lock(mutex_);
     wait_ = std::move(wait);
@@ -70,10 +70,12 @@ class DeviceTensors {
     return region_->bytes();
   }
   int64_t in_use() const;
-  /// Returns the maximum bytes in use since the last begin_peak(). begin_peak() returns the value before.
+  /// Returns the maximum bytes in use since the last begin_peak(). begin_peak() starts a new interval and
+  /// returns the peak of the previous one.
   int64_t peak() const;
   int64_t begin_peak();
-  /// Ends the interval of a begin_peak() that returned `outer`: the peak becomes the maximum of both.
+  /// Ends an interval. `outer` is what its begin_peak() returned. The peak becomes the maximum of `outer` and
+  /// the interval's peak.
   void end_peak(int64_t outer);
   /// The highest end of any piece so far.
   int64_t high() const;
@@ -87,16 +89,16 @@ class DeviceTensors {
   void (*refuse_)(const DeviceRegionFull&) PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
   // The stream for which memory was last allocated.
   const void* last_stream_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
-  // Whether memory of another stream was freed since then.
+  // Whether memory of another stream was freed since that allocation.
   bool freed_on_other_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   int64_t peak_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::vector<Stretch> held_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
-/// While it lives, tensors that this thread makes on a device are in `range`, or in the region if `range` is
-/// null, and are recorded by `recorder` if that is not null. With `cpu`, tensors that the thread makes on the
-/// CPU use that memory as well. Tests of device code need this, on a device whose memory the host can access.
-/// If scopes are nested, the innermost counts.
+/// For its lifetime, tensors that this thread creates on a device are in `range`, or in the region if `range`
+/// is null, and are recorded by `recorder` if that is not null. With `cpu`, tensors that the thread creates
+/// on the CPU use that memory as well. This is for tests of device code, on a device whose memory the host
+/// can access. If scopes are nested, the innermost one applies.
 class DeviceRangeScope : private WorkspaceListener {
  public:
   explicit DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder = nullptr,
@@ -105,7 +107,7 @@ class DeviceRangeScope : private WorkspaceListener {
   DeviceRangeScope(const DeviceRangeScope&) = delete;
   DeviceRangeScope& operator=(const DeviceRangeScope&) = delete;
 
-  /// The memory of this thread's CPU tensors; null if they use the host's memory.
+  /// The DeviceTensors that allocates this thread's CPU tensors; null if they use the host's memory.
   static DeviceTensors* cpu_tensors();
 
  private:

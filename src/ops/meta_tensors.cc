@@ -16,7 +16,8 @@ thread_local std::optional<std::span<const OrderSizes>> scoped;
 thread_local MetaTensors::Where asked_by = MetaTensors::Where::cpu;
 thread_local std::set<std::string> lacking;
 
-// Maximum number of pieces of a workspace, per group, and for a thread and products.
+// Maximum number of pieces of a workspace: kGroupPieces per group, and kMorePieces for the thread and
+// products.
 constexpr int64_t kGroupPieces = 10;
 constexpr int64_t kMorePieces = 24;
 

@@ -11,10 +11,10 @@
 
 namespace plimsoll {
 
-/// While it lives, operators of this thread allocate tensors without data (torch's meta device) in the same
-/// way as tensors with data on one thread: in the same order, and with their workspaces, for orders of edges
-/// of these sizes. Orders are distinguished by `numbers`. The sizes must outlive this object. Nothing is
-/// computed. Cannot be nested.
+/// For its lifetime, the operators that this thread calls on tensors without data (torch's meta device) make
+/// the same allocations in the same order, workspaces included, as for tensors with data on one thread.
+/// Nothing is computed. `orders` has the sizes of the orders of edges, which are identified by `numbers`; it
+/// must outlive this object. Cannot be nested.
 class MetaTensors {
  public:
   /// The kind of device whose operators are imitated.
@@ -25,20 +25,21 @@ class MetaTensors {
   MetaTensors(const MetaTensors&) = delete;
   MetaTensors& operator=(const MetaTensors&) = delete;
 
-  /// active() returns whether this thread has a MetaTensors. order() returns its order of `numbers` numbers.
-  /// Errors: Failure if it has no such order.
+  /// active() returns whether this thread has a MetaTensors. order() returns the sizes of its order of length
+  /// `numbers`. Errors: Failure if it has no such order.
   static bool active();
   static const OrderSizes& order(int64_t numbers);
   /// Returns whether this thread has a MetaTensors that imitates CUDA's operators (ops/device_bytes.h).
   static bool on_cuda();
-  /// Records, if on_cuda(), that an operator has no CUDA kernel. The operator allocates as on the CPU.
+  /// If on_cuda(), records that an operator has no CUDA kernel. The operator then allocates as on the CPU.
   static void lacks_cuda(const char* name);
   /// The recorded operators, by name.
   std::vector<std::string> without_cuda() const;
 };
 
-/// Allocates the workspace of an operator on `like` in the operator's WorkspaceScope: at most `bytes` bytes
-/// at once. The number of pieces is at most that of `groups` groups of ranges.
+/// Allocates, on the device of `like`, the workspace of an operator that holds at most `bytes` bytes at once.
+/// Call it in the operator's WorkspaceScope. `groups` is the number of groups of ranges, which bounds the
+/// number of pieces.
 void ask_for_workspace(const at::Tensor& like, int64_t bytes, int64_t groups);
 
 }  // namespace plimsoll

@@ -13,7 +13,8 @@ namespace {
 
 thread_local bool naming = false;
 
-// Nodes of the gradient graph that a module has made, by the numbers that torch gives to a thread's nodes.
+// The nodes of the gradient graph that a module has created, as a range of torch's sequence numbers of this
+// thread.
 struct ModuleNodes {
   uint64_t first;
   uint64_t end;
@@ -22,7 +23,7 @@ struct ModuleNodes {
 // Inner modules first. Its capacity includes the modules that are open.
 thread_local std::vector<ModuleNodes> made_by;
 thread_local size_t open_modules = 0;
-// Modules interrupted by nodes that run inside one another.
+// Modules that were interrupted by nested nodes.
 thread_local std::vector<const char*> interrupted;
 
 }  // namespace
@@ -63,8 +64,8 @@ NameModules::~NameModules() {
   naming = false;
 }
 
-// A node that no module has made belongs to a layer that runs again, and is attributed to the module that
-// runs the layer.
+// A node that no module has created belongs to a layer that is recomputed, and is attributed to the module
+// that recomputes it.
 void NameModules::enter_node(int64_t node) {
   interrupted.push_back(current_module());
   for (const ModuleNodes& nodes : made_by)

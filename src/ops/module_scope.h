@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// The module of a model that runs on this thread. Memory allocated while it lives is recorded under its
-/// name, and so is memory that the gradients of its operations allocate later. Scopes can be nested; the
-/// innermost counts. Has no effect without NameModules.
+/// Names the module of a model that runs on this thread. Memory allocated during the scope is recorded under
+/// that name, and so is memory that the gradients of its operations allocate later. Scopes can be nested; the
+/// innermost one applies. Has no effect without NameModules.
 class ModuleScope {
  public:
   explicit ModuleScope(const std::string& name);
@@ -20,7 +20,7 @@ class ModuleScope {
   uint64_t first_node_ = 0;
 };
 
-/// While it lives, tapes that this thread records (memory/tape.h) contain the names of modules.
+/// For its lifetime, tapes that this thread records (memory/tape.h) contain the names of modules.
 class NameModules {
  public:
   NameModules();

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The types in which kernels compute (T) and in which they store large arrays (S).
+/// The types in which kernels compute (T) and store large arrays (S).
 template <typename T, typename S = T>
 struct Numbers {
   using Sum = T;
@@ -39,7 +39,7 @@ inline at::TensorOptions sums_like(const at::Tensor& x) {
   return x.options().dtype(sum_type(x.scalar_type()));
 }
 
-/// Returns the numbers of a tensor; null if it is undefined or empty.
+/// Returns the data of a tensor; null if it is undefined or empty.
 template <typename T>
 const T* read(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.numel() == 0) return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions shared by the files that turn functions of tensors into operators of torch.
+// Functions shared by the files that register functions of tensors as operators of torch.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
@@ -37,7 +37,7 @@ c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-/// Returns whether the gradient of a saved input is needed. Torch counts only the tensors that were given.
+/// Returns whether the gradient of a saved input is needed. Torch's indices skip inputs that are undefined.
 inline bool needs(torch::autograd::AutogradContext* context, const torch::autograd::variable_list& saved,
                   size_t input) {
   const auto given = std::count_if(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(input),
@@ -60,7 +60,7 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   }
 };
 
-/// Makes a second differentiation, of these gradients with respect to the `inputs` they depend on, fail with
+/// Makes second derivatives, of these gradients with respect to the `inputs` on which they depend, fail with
 /// a clear message.
 template <typename Gradients>
 void refuse_second_derivatives(Gradients& gradients, const torch::autograd::variable_list& inputs) {

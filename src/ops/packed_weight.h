@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions shared by the files that multiply rows by weights while the rows are in the cache.
+// Functions that multiply rows by weights while the rows are in the cache.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -18,7 +18,7 @@ namespace plimsoll {
 /// Maximum number of rows that are multiplied at once.
 inline constexpr int64_t kRowsAtOnce = 96;
 
-/// A weight in the format of product.h.
+/// A weight packed in the format of product.h.
 template <typename T>
 struct PackedWeight {
   at::Tensor buffer;
@@ -47,7 +47,7 @@ void over_rows(int64_t begin, int64_t end, const Work& work) {
   for (int64_t r = begin; r < end; r += kRowsAtOnce) work(r, std::min(r + kRowsAtOnce, end));
 }
 
-/// Calls work(begin, end, sums) on groups of rows, from several threads. Each group has its own sums, which
+/// Calls work(begin, end, sums) on groups of rows, from several threads. Each group has separate sums, which
 /// are added to `to` in the order of groups.
 template <typename Work>
 void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work& work) {

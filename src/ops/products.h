@@ -11,8 +11,9 @@ namespace plimsoll {
 /// Maximum rows of a large product that one thread multiplies at a time.
 inline constexpr int64_t kProductRows = 1024;
 
-/// While it lives, matrix products of the calling thread use one thread. Torch lets its BLAS use all threads
-/// even if one of several threads calls it, and then the bits of a product depend on the number of threads.
+/// For its lifetime, matrix products of the calling thread use one thread. Torch lets BLAS use all threads
+/// even if it is called on one of several threads, and the bits of a product would then depend on the number
+/// of threads.
 class OneProductThread {
  public:
   OneProductThread();
@@ -35,10 +36,10 @@ void over_ranges(int64_t count, const Work& work) {
   });
 }
 
-/// Compute out = a b + c, and out = a^T b, in parts that depend only on the number of rows of a: the bits are
-/// the same for any number of threads. c is one row, or has out's shape (and may be out itself), or is
+/// Compute out = a b + c, and out = a^T b, in parts that depend only on the number of rows of a, so the bits
+/// are the same for any number of threads. c is one row, has out's shape (and may be out itself), or is
 /// undefined. Rows of a are rounded to b's dtype. multiply_transposed() sums in a's dtype, and rounds the sum
-/// to out's dtype. Its buffer is the result of transposed_buffers().
+/// to out's dtype. Its `buffers` are the result of transposed_buffers().
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
 void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& buffer,
                          const at::Tensor& out);
@@ -46,7 +47,7 @@ void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::ve
 std::vector<at::Tensor> transposed_buffers(const at::Tensor& a, const at::Tensor& b);
 int64_t transposed_groups(int64_t rows);
 
-/// Computes out = rows begin .. end-1 of a, times b, in the calling thread.
+/// Computes out = a[begin .. end-1] b in the calling thread.
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,
                    const at::Tensor& out);
 

@@ -16,19 +16,20 @@
 namespace plimsoll {
 namespace {
 
-// A key that threads set, and that is dispatched before all other keys. Torch registers nothing for it.
+// A dispatch key that a thread sets. It is dispatched before all other keys, and torch registers nothing for
+// it.
 constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 constexpr std::string_view kGeneratorArgument = "generator";
 
 thread_local at::Generator* own_generator = nullptr;
 
-/// The keys after kKey, so that it also holds for operators that one of these calls.
+/// Returns the keys after kKey. kKey itself stays set, so that operators called inside also use it.
 c10::DispatchKeySet after(c10::DispatchKeySet keys) {
   return keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
 }
 
-/// Calls an operator with this thread's generator if it was given none.
+/// Calls an operator, with this thread's generator if no generator was passed.
 void draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();

@@ -6,13 +6,14 @@
 
 namespace plimsoll {
 
-/// While it lives, random numbers that torch draws in this thread come from a separate generator, so that
-/// threads that run at the same time draw the same numbers each time: bernoulli_, rand, randint and every
-/// other operator that accepts a generator and is given none. Dropout of f32 uses ops/dropout/dropout.h,
+/// For its lifetime, random numbers that torch draws on this thread come from a separate generator, so that
+/// they do not depend on what other threads draw. This holds for bernoulli_, rand, randint and every other
+/// operator that accepts a generator and is called without one. Dropout of f32 uses ops/dropout/dropout.h,
 /// which keeps no mask.
 ///
-/// Code that names torch's default generator is not affected: torch.get_rng_state, and third-party operators
-/// without an argument for a generator. Must be made and destroyed by the same thread. Can be nested.
+/// Code that uses torch's default generator explicitly is not affected, such as torch.get_rng_state and
+/// third-party operators without an argument for a generator. Must be constructed and destroyed on the same
+/// thread. Can be nested.
 class ThreadRandom {
  public:
   explicit ThreadRandom(uint64_t seed);

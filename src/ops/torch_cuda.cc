@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/shared_library.h"
 
-struct CUstream_st;  // A stream, as in the names of torch's functions.
+struct CUstream_st;  // A stream. The type's name is part of the mangled names of torch's functions.
 
 namespace plimsoll {
 namespace {

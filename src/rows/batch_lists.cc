@@ -13,7 +13,7 @@ int64_t page_of(int64_t offset) {
   return offset / kListPage * kListPage;
 }
 
-// Bytes of the pages that have these rows.
+// Returns the bytes of the pages that contain these rows.
 int64_t bytes_of_pages(int64_t offset, int64_t rows) {
   if (rows == 0) return 0;
   return page_of(offset + rows * kListRow + kListPage - 1) - page_of(offset);
@@ -81,7 +81,7 @@ std::span<const uint16_t> BatchLists::take(int64_t list, int64_t count) {
   return {rows, static_cast<size_t>(count)};
 }
 
-// Reads the rows that are fetched next, and leaves `next` after them.
+// Reads the next rows of a list, and advances `next`.
 void BatchLists::read(int64_t index, std::byte* to) {
   List& list = lists_[static_cast<size_t>(index)];
   const int64_t page = page_of(list.next);
@@ -104,7 +104,8 @@ void BatchLists::read_all() {
     if (lists_[i].rows > 0) read(static_cast<int64_t>(i), to_[i]);
 }
 
-// Returns false if something was not read; all lists are then read again, which finds the reason.
+// Returns false if a read failed. The caller then reads all lists again, without the ring, which throws the
+// reason.
 bool BatchLists::read_with_ring() {
   int under_way = 0;
   bool complete = true;

@@ -12,15 +12,15 @@
 
 namespace plimsoll {
 
-/// Lists of the rows of batches in a scratch file. The rows of a list are grouped by ranges of the file of
-/// rows, and each is the number of a row within its range. The lists of all batches are read together, for
-/// as many ranges as fit into memory, and all these reads are under way at the same time. Not thread-safe.
+/// Lists, in a scratch file, of the rows that batches need. Each list is grouped by ranges of the feature
+/// file, and an entry is the index of a row within its range. The lists of all batches are read together, for
+/// as many ranges as fit into memory, with all these reads under way at the same time. Not thread-safe.
 class BatchLists {
  public:
   static constexpr int64_t kMaxRangeRows = 65'536;
-  /// Returns the bytes of a list of this many rows in the scratch file.
+  /// Returns the bytes that a list of `rows` rows occupies in the scratch file.
   static int64_t list_bytes(int64_t rows);
-  /// Returns the memory (Tag::cache) for these arguments of the constructor.
+  /// Returns the bytes of memory (Tag::cache) that an object constructed with these arguments needs.
   static int64_t memory_bytes(int64_t buffer_bytes, int64_t max_batches);
 
   /// `buffer_bytes` is a multiple of ScratchFile::kAlignment, and more than the bytes of the longest list.
@@ -33,8 +33,8 @@ class BatchLists {
   std::span<uint16_t> buffer();
   /// Writes the first `rows` rows of buffer() to the file, at offset `at`. Errors: those of ScratchFile.
   void add(int64_t at, int64_t rows);
-  /// Prepares the rows of a range, for all lists. Ranges come in their order. `counts` [lists, ranges] has
-  /// the number of rows of each list in each range. Errors: those of ScratchFile.
+  /// Prepares the rows of a range for all lists. Call it for ranges in ascending order. `counts` [lists,
+  /// ranges] has the number of rows of each list in each range. Errors: those of ScratchFile.
   void fetch(int64_t range, std::span<const uint32_t> counts);
   /// Returns the next `count` rows of a list, valid until the next call. Errors: those of ScratchFile.
   std::span<const uint16_t> take(int64_t list, int64_t count);
@@ -53,9 +53,10 @@ class BatchLists {
   ScratchFile& file_;
   MappedBytes buffer_;
   Vector<List, Tag::cache> lists_;
-  Vector<std::byte*, Tag::cache> to_;  // Where each list is read to.
+  Vector<std::byte*, Tag::cache> to_;  // Destination of each list that is read.
   int64_t end_ = 0;                    // Ranges before this one are fetched.
-  bool one_by_one_ = false;            // The range does not fit into memory: take() reads each list.
+  // If true, the range does not fit into memory, and take() reads each list separately.
+  bool one_by_one_ = false;
   int64_t bytes_read_ = 0;
   std::unique_ptr<Ring> ring_;  // Null if the kernel refuses one.
 };

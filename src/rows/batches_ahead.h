@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-/// A queue of batches that a reader of rows knows before it needs them, so that their rows can be read in
-/// advance. `Batch` has rows(), all different, and bytes(); both are constant. Only read() may be called
+/// A queue of batches that are known before they are needed, so that their rows can be read in advance.
+/// `Batch` has rows(), which are distinct, and bytes(); both must be constant. Only read() may be called
 /// while another call runs.
 template <typename Batch>
 class BatchesAhead {
  public:
   struct Options {
-    /// Approximate maximum bytes of the queued batches, without their rows.
+    /// Approximate maximum bytes of the queued batches, not counting their rows.
     int64_t bytes = 0;
     int64_t batches = 0;  ///< Maximum number of queued batches.
   };
@@ -26,7 +26,7 @@ class BatchesAhead {
     bool planned = false;
   };
 
-  /// `rows` must outlive this object. With null no rows are read ahead, and read() must not be called.
+  /// `rows` must outlive this object. If it is null, no rows are read ahead, and read() must not be called.
   BatchesAhead(ScannedRows* rows, const Options& options) : rows_(rows), options_(options) {}
   ~BatchesAhead() { clear(); }
   BatchesAhead(const BatchesAhead&) = delete;
@@ -41,8 +41,8 @@ class BatchesAhead {
     bytes_ += batch.bytes();
     queue_.push_back({std::move(batch)});
   }
-  /// Adds batches from next(), which returns the batch after back() or nothing, while there is space for the
-  /// batch and for the rows of earlier ones. Adds only a few per call, so that the first batches due do not
+  /// Adds batches as long as there is space for the batch and for the rows of earlier batches. next() returns
+  /// the batch after back(), or nothing. Adds only a few batches per call, so that the first batch does not
   /// wait for many others. Errors of next() are ignored; the caller gets them again when it requests that
   /// batch itself.
   template <typename Next>
@@ -60,15 +60,16 @@ class BatchesAhead {
   /// Sets the maximum number of batches.
   void limit(int64_t batches) { options_.batches = batches; }
 
-  /// Removes and returns the first batch. If it is planned, read() or drop() must follow.
+  /// Removes and returns the first batch. If it is planned, read() or drop() must be called for it.
   KnownBatch pop() {
     KnownBatch first = std::move(queue_.front());
     queue_.pop_front();
     bytes_ -= first.batch.bytes();
     return first;
   }
-  /// Reads f32 [rows, F] of a batch that pop() returned. The batch is then no longer planned, even after an
-  /// error. Any number of threads may call it. Errors: those of ScannedRows::read().
+  /// Reads the rows, f32 [rows, F], of a batch that pop() returned. Afterwards the batch is no longer
+  /// planned, even after an error. Any number of threads may call it at once. Errors: those of
+  /// ScannedRows::read().
   void read(const KnownBatch& known, float* out) {
     if (known.planned)
       rows_->take(known.batch.rows(), out);
@@ -86,7 +87,8 @@ class BatchesAhead {
  private:
   static constexpr int kMoreAtOnce = 4;
 
-  // Plans the rows of all batches as far as there is space. Returns whether all are planned.
+  // Plans the rows of the batches in order, as long as there is space. Returns whether all batches are
+  // planned.
   bool plan() {
     if (rows_ == nullptr) return false;
     for (KnownBatch& known : queue_) {

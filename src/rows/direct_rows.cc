@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-// A batch of one giant graph needs about one row per few kilobytes. Longer reads are then faster, although
-// they read more bytes.
+// A batch of one giant graph needs about one row in every few kilobytes of the file. Longer reads are then
+// faster, although they read more bytes.
 constexpr int64_t kLongestDirectGap = 8 * 1024;
 constexpr int64_t kLongestDirectRead = 32 * 1024;
 

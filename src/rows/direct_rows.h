@@ -10,21 +10,21 @@
 
 namespace plimsoll {
 
-/// Rows of a feature file without a cache: each call reads them, in file order. Any number of threads may
-/// call it at once; they take turns.
+/// Reads rows of a feature file without a cache: each call reads its rows from the file, in file order. Any
+/// number of threads may call it at once; they take turns.
 class DirectRows {
  public:
   /// Errors: those of RowReader.
   explicit DirectRows(const FeatureFile& file);
 
   int64_t width() const { return file_.width; }
-  /// Reserves memory (Tag::cache), so that calls of read() for up to `rows` rows allocate nothing.
+  /// Reserves memory (Tag::cache), so that read() allocates nothing for up to `rows` rows.
   void reserve(int64_t rows) {
     const MutexLock lock(mutex_);
     wanted_.reserve(static_cast<size_t>(rows));
   }
-  /// Reads f32 [rows, F] into `out`; a row may occur more than once. Errors: those of RowReader::read(),
-  /// BudgetExceeded.
+  /// Reads rows as f32 [rows, F] into `out`; a row may occur more than once. Errors: those of
+  /// RowReader::read(), BudgetExceeded.
   void read(std::span<const int64_t> rows, float* out);
 
   RowCounters counters() const;

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// A file of rows of equal length, f32 or narrower.
+/// Describes a file of rows of equal length, stored as f32 or narrower.
 struct FeatureFile {
   std::filesystem::path path;
   int64_t offset = 0;  ///< Byte offset of the first row.

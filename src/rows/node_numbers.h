@@ -9,11 +9,13 @@
 
 namespace plimsoll {
 
-/// A file in memory whose row i is the number i, as f32: the feature of nodes that have none, by which a
-/// model looks up what it learns about each node (nn/gnn.h). Immutable, so any number of threads may read it.
+/// A file in memory whose row i is the number i, as f32. It is used as the feature of nodes that have no
+/// features; a model uses it to look up the embedding of each node (nn/gnn.h). Immutable, so any number of
+/// threads may read it.
 class NodeNumbers {
  public:
-  static constexpr int64_t kMaxNodes = int64_t{1} << 24;  ///< f32 holds whole numbers up to this one.
+  /// f32 represents all whole numbers up to this one.
+  static constexpr int64_t kMaxNodes = int64_t{1} << 24;
 
   /// Errors: InputError for more than kMaxNodes nodes; BudgetExceeded; Failure.
   explicit NodeNumbers(int64_t nodes);
@@ -30,7 +32,8 @@ class NodeNumbers {
   int descriptor_ = -1;
 };
 
-/// Returns the numbers of a graph's nodes if they have no features, else null. Errors: those of NodeNumbers.
+/// Returns the NodeNumbers of a graph whose nodes have no features; null for any other graph. Errors: those
+/// of NodeNumbers.
 std::unique_ptr<const NodeNumbers> numbers_for(const GraphView& graph);
 
 }  // namespace plimsoll

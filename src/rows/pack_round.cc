@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-// Shares of the memory, and bounds of buffers of which several exist; measured in bench/results/giant.md.
+// A share k stands for 1/k of the memory. Shares and bounds were measured in bench/results/giant.md.
 constexpr int64_t kPackShare = 24;
 constexpr int64_t kMaxPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;
@@ -41,12 +41,12 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
                         int64_t max_note) {
   PackSizes sizes;
   sizes.round = round;
-  // A round has one buffer per pack, so longer packs allow longer buffers.
+  // A round has one buffer per pack, so larger packs allow larger buffers.
   const int64_t buffers = std::max<int64_t>(bytes / kBuffersShare, 1);
   sizes.pack = aligned(std::max({max_rows * layout.row_bytes, std::min(bytes / kPackShare, kMaxPack),
                                  sizes.round / buffers * kMinBuffer}));
   if (max_note > 0) sizes.notes = aligned(std::max(max_note, sizes.pack / kNotesShare));
-  // Packs are closed before they are full, so a round has some more packs.
+  // Packs are closed before they are completely full, so a round may need some more packs.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
   sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMaxBuffer));
   sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMaxPiece) / layout.row_bytes;
@@ -190,13 +190,13 @@ bool PackRound::write(const std::stop_token& stop) {
   return true;
 }
 
-// A pass over the file also reads the rows that are kept. After a cancelled pass the next one continues with
-// the rows that are still missing.
+// A pass over the file also reads the rows that are kept in memory. After a cancelled pass, the next pass
+// continues with the rows that are still missing.
 void PackRound::add_kept_rows() {
   for (int64_t row = next_kept_; row != RowSet::kNone; row = kept_.next(row + 1)) wanted_.add(row);
 }
 
-// Adds the next wanted rows.
+// Adds the next wanted rows to `piece`.
 void PackRound::fill(ReadAhead& piece) {
   while (!piece.full() && next_row_ != RowSet::kNone) {
     const int64_t row = wanted_.next(next_row_);
@@ -205,8 +205,8 @@ void PackRound::fill(ReadAhead& piece) {
   }
 }
 
-// Copies rows of a chunk to the packs that want them and to the kept rows. `first` is the index of the
-// chunk's first row among the wanted rows.
+// Copies the rows of a chunk, `piece`, to the packs that want them and to the kept rows. `first` is the index
+// of the chunk's first row among the wanted rows.
 void PackRound::hand_out(const ReadAhead& piece, int64_t first) {
   const int64_t end = first + std::ssize(piece);
   for (; next_kept_ != RowSet::kNone && wanted_.index(next_kept_) < end;

@@ -17,14 +17,14 @@
 
 namespace plimsoll {
 
-/// Data of a few consecutive batches in a scratch file: their notes, and the rows they need. Each row is
-/// stored once, in ascending order, except for rows that are kept in memory.
+/// Data of a few consecutive batches in a scratch file: their notes, and the rows that they need. Rows are
+/// stored once each, in ascending order; rows that are kept in memory are not stored.
 struct Pack {
   int64_t first_batch = 0;
   Vector<int64_t, Tag::cache> note_ends = {};  ///< End of each batch's note, relative to notes_at.
   int64_t notes_at = 0;                        ///< Offset in the scratch file.
   int64_t rows_at = 0;                         ///< Offset in the scratch file.
-  /// The pack has the rows first_row .. last_row-1 of its round.
+  /// The pack has the entries first_row .. last_row-1 of its round's PackedRows.
   size_t first_row = 0;
   size_t last_row = 0;
 
@@ -33,7 +33,7 @@ struct Pack {
   int64_t rows() const { return static_cast<int64_t>(last_row - first_row); }
 };
 
-/// Rows of the packs of a round, one pack after the other. A file has less than 2^32 rows.
+/// Rows of the packs of a round, one pack after the other. A file has fewer than 2^32 rows.
 using PackedRows = Vector<uint32_t, Tag::cache>;
 
 /// Sizes of packs and buffers. Unless stated otherwise they are in bytes, and multiples of the alignment of
@@ -44,7 +44,7 @@ struct PackSizes {
   int64_t notes = 0;   ///< Bytes for the notes of a pack.
   int64_t packs = 0;   ///< Maximum number of packs in a round.
   int64_t buffer = 0;  ///< Write buffer of one pack.
-  int64_t piece = 0;   ///< Number of rows read at a time.
+  int64_t piece = 0;   ///< Number of rows that are read at a time.
   int64_t reader = 0;  ///< Buffers of the reader.
 
   /// Returns the sizes for packs that need `bytes` of memory, for batches of at most `max_rows` rows and
@@ -58,29 +58,29 @@ struct PackSizes {
   int64_t memory_bytes(const RowLayout& layout) const;
 };
 
-/// Makes rounds of packs, one at a time: batches are added, and one pass over the file copies their rows into
-/// the scratch file. Not thread-safe.
+/// Makes rounds of packs, one at a time. After the batches of a round are added, one pass over the file
+/// copies their rows into the scratch file. Not thread-safe.
 class PackRound {
  public:
   /// `kept` and `scratch` must outlive this object. Errors: those of RowReader, BudgetExceeded.
   PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
             PinnedRows& kept, ScratchFile& scratch);
 
-  /// Starts a round in the bytes offset .. offset + bytes of the scratch file; `bytes` is at most
-  /// sizes.round. The rows of its packs are stored in `rows`, which must have capacity for them. Waits for
-  /// pending writes of a cancelled round. Errors: those of the scratch file.
+  /// Starts a round in the bytes offset .. offset + bytes - 1 of the scratch file; `bytes` is at most
+  /// sizes.round. The indices of its packs' rows are stored in `rows`, which must have capacity for them.
+  /// Waits for pending writes of a cancelled round. Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
-  /// Maximum number of batches in a full-size round. It is bounded because the reader of the first batch has
-  /// to wait until the last one is added.
+  /// Maximum number of batches in a full-size round. It is bounded because the reader of the first batch must
+  /// wait until the last batch is added.
   static constexpr int64_t kMaxBatches = 2048;
-  /// Adds a batch: its rows, all different, and a note, which is returned together with the rows. Returns
-  /// false, with nothing changed, if the round is full. Errors: those of the scratch file; Failure for a
-  /// batch that is too long.
+  /// Adds a batch: its rows, which must be distinct, and a note, which is returned together with the rows.
+  /// Returns false, with nothing changed, if the round is full. Errors: those of the scratch file; Failure
+  /// for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
-  /// Writes the round; the first call also reads the kept rows. Returns false if it was stopped. Errors:
-  /// those of RowReader::read() and of the scratch file.
+  /// Writes the round. The first call also reads the kept rows. Returns false if `stop` was requested.
+  /// Errors: those of RowReader::read() and of the scratch file.
   bool write(const std::stop_token& stop);
-  /// Packs that write() wrote, in the order of their batches.
+  /// The packs that write() wrote, in the order of their batches.
   Vector<Pack, Tag::cache>& packs() { return made_; }
 
   int64_t end_batch() const { return open_.end_batch(); }
@@ -102,7 +102,7 @@ class PackRound {
   int64_t row_bytes_;
   PackSizes sizes_;
   PinnedRows& kept_;
-  int64_t next_kept_;  // First kept row that has not been read; RowSet::kNone if all have been.
+  int64_t next_kept_;  // First kept row that has not been read; RowSet::kNone if all have been read.
   ReadAhead piece_;
   ReadAhead next_piece_;
   WriteBehind writes_;
@@ -110,13 +110,13 @@ class PackRound {
 
   int64_t offset_ = 0;     // Offset of the round in the scratch file.
   int64_t bytes_ = 0;      // Bytes of the round in the scratch file.
-  int64_t end_batch_ = 0;  // Number of the first batch that cannot be in this round.
+  int64_t end_batch_ = 0;  // Index of the first batch that cannot be in this round.
   PackedRows* rows_ = nullptr;
-  Vector<Pack, Tag::cache> made_;        // Closed packs; has capacity for those of a round.
+  Vector<Pack, Tag::cache> made_;        // Closed packs; has capacity for all packs of a round.
   RowSet wanted_;                        // Rows of the closed packs.
   int64_t note_area_ = 0;                // Bytes of their notes, from the start of the round.
   int64_t row_area_ = 0;                 // Bytes of their rows, from the end of the round.
-  Pack open_;                            // The last pack, not closed yet.
+  Pack open_;                            // The last pack, which is not yet closed.
   RowSet in_open_;                       // Rows of the open pack.
   int64_t open_rows_ = 0;                // Number of rows of the open pack.
   Vector<uint32_t, Tag::cache> missed_;  // New rows of the batch that is being added.

@@ -19,12 +19,12 @@ constexpr int64_t kMaxPlaces = 64 * 1024;  // Maximum places looked up before mi
 constexpr int64_t kMaxMissed = 16 * 1024;  // Maximum pages read together.
 constexpr int64_t kMinBufferBytes = 4096;
 constexpr int64_t kMaxBufferBytes = 1024 * 1024;
-// A call needs pages from all over the file, many of them close together, and a read costs more than the
-// bytes between two pages. Measured: bench/results/sampling.md.
+// A call needs pages from all over the file, many of them close together. A separate read would cost more
+// than reading the bytes between two pages (measured in bench/results/sampling.md).
 constexpr int64_t kLongestRead = 32 * 1024;
 constexpr int64_t kLongestSkip = 8 * 1024;
 
-// Adds the time of its scope to a counter.
+// Adds the duration of its scope to a counter.
 class WaitTimer {
  public:
   explicit WaitTimer(double& seconds) : seconds_(seconds) {}
@@ -52,7 +52,8 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
-// Small columns get small buffers: larger ones would need more memory than the pages they save.
+// Small columns get small buffers. Larger buffers would need more memory than the pages for which they save
+// reads.
 int64_t share_of(const NumberLayout& layout, int64_t share, int64_t min, int64_t max) {
   return std::clamp(layout.count * layout.number_bytes / share, min, max);
 }
@@ -126,8 +127,8 @@ bool PageCache::wait_for(int32_t page, int32_t place) {
   return true;
 }
 
-// Chooses slots for the missed pages. Looks at a few adjacent slots and takes an empty one, or the one whose
-// page is used least, if it is used less than the missed page.
+// Chooses slots for the missed pages. Looks at a few adjacent slots and takes an empty one, or else the one
+// whose page is used least, if that page is used less than the missed page.
 void PageCache::choose_slots() {
   constexpr size_t kLookedAt = 8;
   for (Missed& missed : missed_) {

@@ -23,33 +23,33 @@ struct NumberLayout {
   std::optional<FileIdentity> file = {};  ///< Same as in RowLayout.
 };
 
-/// Counters of a page cache since it was made.
+/// Counters of a page cache since its construction.
 struct PageCounters {
   int64_t hits = 0;           ///< Numbers that were in memory.
   int64_t misses = 0;         ///< Numbers that were not in memory.
-  int64_t pages_read = 0;     ///< Pages read for them; a page counts once per call.
-  int64_t bytes_read = 0;     ///< Bytes of all reads, with the gaps between pages.
+  int64_t pages_read = 0;     ///< Pages read for the misses; a page counts once per call.
+  int64_t bytes_read = 0;     ///< Bytes of all reads, including the gaps between pages.
   double waited_seconds = 0;  ///< Time spent waiting for the disk.
 
   PageCounters& operator+=(const PageCounters& more);
 };
 
 /// Random access to single numbers of a file, with as many pages in memory as a budget allows. Accessing a
-/// number in memory costs a lookup in a table of all pages (5 bytes per page) and no system call. Missed
-/// pages are read together, each once per call. The most used pages stay (PageUses). If all pages fit, the
-/// first call reads the whole file, and later access is as fast as memory.
+/// number in memory costs a lookup in a table of all pages (5 bytes per page) and no system call. The missing
+/// pages of a call are read together, each once. The most used pages stay in memory (PageUses). If all pages
+/// fit, the first call reads the whole file, and later access is as fast as memory.
 ///
-/// Any number of threads may call it at once; they take turns. The budget does not change the numbers.
+/// Any number of threads may call it at once; they take turns. The results do not depend on the budget.
 class PageCache {
  public:
   static constexpr int64_t kPageBytes = 4096;
 
   struct Options {
-    std::optional<ReadMethod> way;    ///< Unset: choose_method() decides.
+    std::optional<ReadMethod> way;    ///< Method of reading; unset: choose_method() decides.
     int64_t page_bytes = kPageBytes;  ///< A power of two and a multiple of number_bytes.
   };
 
-  /// Opens the file. The cache holds no page before resize(), but allocates bytes_for(0) of Tag::cache.
+  /// Opens the file. The cache holds no pages before resize(), but allocates bytes_for(0) under Tag::cache.
   /// Errors: those of RowReader; UsageError if page_bytes is invalid.
   PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options);
 
@@ -60,18 +60,18 @@ class PageCache {
   int64_t pages() const { return reader_.layout().rows; }
   int64_t numbers_per_page() const { return int64_t{1} << shift_; }
 
-  /// Drops all pages. From now on the cache holds as many pages as fit into `bytes`. Errors: UsageError for
-  /// less than min_bytes(); BudgetExceeded (Tag::cache), after which it holds nothing.
+  /// Drops all pages. Afterwards the cache holds as many pages as fit into `bytes`. Errors: UsageError for
+  /// less than min_bytes(); BudgetExceeded (Tag::cache), after which the cache holds nothing.
   void resize(int64_t bytes);
-  /// Reads the pages first .. first+count-1 in long reads. They stay until a page that is used more needs the
-  /// space. Call it after resize(); pages that do not fit are left out. Errors: those of RowReader::read(),
-  /// Interrupted.
+  /// Reads the pages first .. first+count-1 in long reads. They stay until a page that is used more often
+  /// needs the space. Call it after resize(). Pages that do not fit are not read. Errors: those of
+  /// RowReader::read(), Interrupted.
   void hold(int64_t first, int64_t count);
 
-  /// Calls use(i, p) for each places[i], where p points to the number at that place; the numbers after it on
-  /// the same page follow. The order is unspecified, and several threads may call `use` at once; p is valid
-  /// during the call only. `use` must not throw. Errors: those of RowReader::read(). After an error some
-  /// places were not used, but the cache can still be read.
+  /// Calls use(i, p) for each i, where p points to the number at index places[i] of the file. The later
+  /// numbers of the same page follow it in memory. The order is unspecified, several threads may call `use`
+  /// at once, and p is valid only during the call. `use` must not throw. Errors: those of RowReader::read().
+  /// After an error, `use` has not been called for some places, but the cache can still be read.
   template <typename T, typename Use>
   void read(std::span<const int64_t> places, const Use& use);
 
@@ -86,7 +86,7 @@ class PageCache {
   using Slots = Vector<int32_t, Tag::cache>;
   struct Missed {
     int32_t page = 0;
-    // Last place of this call that waits for the page; waiting_ continues the list from there.
+    // Last place of this call that waits for the page: the head of a list that continues in waiting_.
     int32_t last = 0;
     int32_t slot = kNone;
   };
@@ -141,8 +141,8 @@ void PageCache::read(std::span<const int64_t> places, const Use& use) {
   }
 }
 
-// Uses the numbers in memory and records the others. Returns the number of places processed before the record
-// was full.
+// Calls `use` for the numbers in memory and records the missing ones. Returns the number of places processed
+// before the record was full.
 template <typename T, typename Use>
 size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   // Local copies, because the compiler must assume that `use` writes to the members.
@@ -157,14 +157,14 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   for (; i < places.size(); ++i) {
     if (i + kAhead < places.size()) {
       const int64_t soon = places[i + kAhead];
-      // Computed as an integer, because for a missed page it is not a valid address.
+      // Computed as an integer, because the address of a missing page would not be valid.
       const int64_t ahead = slot_of[soon >> shift] * (within + 1) + (soon & within);
       __builtin_prefetch(
           reinterpret_cast<const void*>(begin + static_cast<uintptr_t>(ahead) * sizeof(T)));  // NOLINT
     }
     const int64_t page = places[i] >> shift;
     const int32_t slot = slot_of[page];
-    // Neighbour lists are read in a row, so a list counts as one use.
+    // Neighbour lists are read sequentially, so a list counts as one use.
     if (page != last_page) uses_.add(static_cast<int32_t>(page));
     last_page = page;
     if (slot >= 0) [[likely]]

@@ -8,8 +8,8 @@
 namespace plimsoll {
 
 /// Approximate counts of recent uses of each page of a file, one byte per page. All counts are halved after
-/// kUses uses per page on average. So pages that were used often in the past do not stay forever, and a pass
-/// over the whole file does not evict pages that are used again and again (Einziger, Friedman and Manes,
+/// kUses uses per page on average. Pages that were used often in the past therefore do not stay forever, and
+/// a pass over the whole file does not evict pages that are used repeatedly (Einziger, Friedman and Manes,
 /// "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017). Not thread-safe.
 class PageUses {
  public:

@@ -10,16 +10,16 @@
 
 namespace plimsoll {
 
-/// The most used rows of a file, which stay in memory. Thread-safe for reading once put() has stored all
-/// rows.
+/// Keeps the most used rows of a file in memory. Once put() has stored all rows, any number of threads may
+/// read them.
 class PinnedRows {
  public:
   static int64_t bytes_for(const RowLayout& layout, int64_t rows) {
     return RowSet::bytes_for(layout.rows) + rows * layout.row_bytes;
   }
 
-  /// Selects the `rows` rows (Tag::cache) with the largest `uses` [rows of the file]; ties go to the lower
-  /// row. Errors: BudgetExceeded.
+  /// Selects the `rows` rows with the largest `uses` [rows of the file]; of rows with equal uses, the lower
+  /// ones. Their memory is entered under Tag::cache. Errors: BudgetExceeded.
   PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
   /// Returns the first pinned row >= `row`; RowSet::kNone if there is none.
   int64_t next(int64_t row) const { return set_.next(row); }

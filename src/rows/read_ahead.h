@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// A thread that reads rows of the next batch while its owner works on another one. One thread calls begin()
-/// and wait(). Between these calls only this object may use the reader.
+/// A thread that reads rows of the next batch while its owner processes the current one. One thread must call
+/// begin() and wait(). Between these calls, only this object may use the reader.
 class ReadAhead {
  public:
-  /// Has capacity for `rows` rows (Tag::cache); if that is 0, no thread is started. Errors: BudgetExceeded,
-  /// ThreadRefused.
+  /// Allocates memory for `rows` rows (Tag::cache). If `rows` is 0, no thread is started. Errors:
+  /// BudgetExceeded, ThreadRefused.
   ReadAhead(RowReader& reader, int64_t rows);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -27,7 +27,7 @@ class ReadAhead {
   bool full() const { return static_cast<int64_t>(index_.size()) == room_; }
   /// Starts to read the added rows.
   void begin();
-  /// Waits until nothing is being read. Errors: those of RowReader::read(), once.
+  /// Waits until the read is done. Errors: those of RowReader::read(); each is thrown once.
   void wait();
 
   /// Rows that were read and not cleared, in the order of add().

@@ -4,13 +4,13 @@
 
 namespace plimsoll {
 
-/// Counters of a row cache since it was made.
+/// Counters of a row cache since its construction.
 struct RowCounters {
   int64_t hits = 0;           ///< Rows that were in memory.
-  int64_t misses = 0;         ///< Rows that had to be read, each counted once per batch.
+  int64_t misses = 0;         ///< Rows that had to be read; a row counts once per batch.
   int64_t bytes_useful = 0;   ///< Bytes of the missed rows.
-  int64_t bytes_read = 0;     ///< Bytes read to get the missed rows.
-  int64_t bytes_written = 0;  ///< Bytes written to get missed rows sooner (SpilledFeatures).
+  int64_t bytes_read = 0;     ///< Bytes read to obtain the missed rows.
+  int64_t bytes_written = 0;  ///< Bytes written to obtain missed rows faster (SpilledFeatures).
   double waited_seconds = 0;  ///< Time that callers waited for the disk.
 };
 

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// A set of rows 0 .. rows-1 of a file that also knows the rank of each row among its members (a bit vector
+/// A subset of the rows 0 .. rows-1 of a file that can compute the rank of each of its rows (a bit vector
 /// with ranks: Jacobson, "Space-efficient static trees and graphs", FOCS 1989). Needs a quarter of a byte
-/// (Tag::cache) per row of the file. Not thread-safe while it changes.
+/// (Tag::cache) per row of the file. Several threads may read it as long as none changes it.
 class RowSet {
  public:
   static constexpr int64_t kNone = -1;
@@ -67,7 +67,7 @@ class RowSet {
   static constexpr int64_t kBits = 64;
   struct Word {
     uint64_t bits = 0;
-    int64_t before = 0;  // Rows of the set in earlier words.
+    int64_t before = 0;  // Number of rows of the set in earlier words.
   };
   Word& word(int64_t row) { return words_[static_cast<size_t>(row / kBits)]; }
   const Word& word(int64_t row) const { return words_[static_cast<size_t>(row / kBits)]; }
@@ -75,8 +75,8 @@ class RowSet {
   Vector<Word, Tag::cache> words_;
 };
 
-/// Adds the `rows` rows with the largest `uses` [rows of the file] to an empty set and calls number(); ties
-/// go to the lower row.
+/// Adds the `rows` rows with the largest `uses` [rows of the file] to an empty set and calls number(). Of
+/// rows with equal uses, the lower ones are added.
 void add_most_used(RowSet& set, std::span<const uint8_t> uses, int64_t rows);
 
 }  // namespace plimsoll

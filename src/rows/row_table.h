@@ -13,13 +13,13 @@ namespace plimsoll {
 template <typename Value>
 class RowTable {
  public:
-  /// Bytes of a table made for `rows` rows.
+  /// Returns the bytes of a table constructed for `rows` rows.
   static int64_t bytes_for(int64_t rows) { return buckets_for(rows) * static_cast<int64_t>(sizeof(Bucket)); }
 
-  /// Makes space for `rows` rows; the table allocates nothing more until it holds more than these.
+  /// Allocates space for `rows` rows. The table allocates nothing more until it has more rows.
   explicit RowTable(int64_t rows = 0) { rehash(buckets_for(rows)); }
 
-  /// Makes space for `rows` rows if needed: insert_or_assign() allocates nothing up to this size.
+  /// Allocates space for `rows` rows if needed. Up to this size, insert_or_assign() allocates nothing.
   void reserve(int64_t rows) {
     const int64_t needed = buckets_for(rows);
     const auto current = static_cast<int64_t>(buckets_.size());
@@ -27,7 +27,8 @@ class RowTable {
   }
 
   int64_t size() const { return size_; }
-  /// Returns the value of a row, or null if the row is absent. Valid until the table changes.
+  /// Returns a pointer to the value of a row, or null if the row is absent. The pointer is valid until the
+  /// table changes.
   Value* find(int64_t row) {
     const size_t bucket = bucket_of(row);
     return buckets_[bucket].row == row ? &buckets_[bucket].value : nullptr;
@@ -71,7 +72,7 @@ class RowTable {
   static int64_t buckets_for(int64_t rows) {
     return rows + rows / 3 + 8;
   }
-  // Maps the upper bits of a mixed row to a bucket; there are less than 2^32 buckets.
+  // Maps the upper bits of a hashed row to a bucket. There are fewer than 2^32 buckets.
   size_t home(int64_t row) const {
     uint64_t mixed = static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15U;
     mixed ^= mixed >> 32;

@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-/// Rows of a feature file for batches, some of which are known in advance. Reads through a SharedScan, or
-/// directly if that has no space for a batch. The rows of a batch are all different. Any number of threads
+/// Reads rows of a feature file for batches, some of which are known in advance. Uses a SharedScan, or reads
+/// directly if the scan has no space for a batch. The rows of a batch must be distinct. Any number of threads
 /// may call it at once, except for resize(). The result does not depend on sizes or on the order of calls.
 class ScannedRows {
  public:
@@ -20,21 +20,22 @@ class ScannedRows {
   explicit ScannedRows(const FeatureFile& file) : file_(file), direct_(file) {}
 
   int64_t width() const { return file_.width; }
-  /// Replaces the scan by an empty one of `bytes` (Tag::cache), or by none if a scan needs more. No batch may
-  /// be planned. Errors: BudgetExceeded, ThreadRefused, after which there is no scan; those of RowReader.
+  /// Replaces the scan by an empty one of `bytes` bytes (Tag::cache), or by none if a scan needs more. No
+  /// batch may be planned. Errors: BudgetExceeded and ThreadRefused, after which there is no scan; those of
+  /// RowReader.
   void resize(int64_t bytes);
-  /// Bytes for a scan that keeps every row in memory.
+  /// Returns the bytes of a scan that keeps every row in memory.
   int64_t max_bytes() const { return SharedScan::max_bytes(file_.layout()); }
   /// Reads all rows in one pass if all of them fit into memory.
   void read_all() {
     if (scan_) scan_->read_all();
   }
 
-  /// Requests the rows of a future batch. Returns false, with nothing changed, if there is no space for them
-  /// now. Each planned batch must be ended once, with take() or drop().
+  /// Requests the rows of a future batch. Returns false, with nothing changed, if there is currently no space
+  /// for them. Each planned batch must be ended once, by take() or drop().
   bool plan(std::span<const int64_t> rows) { return scan_ && scan_->plan(rows); }
-  /// Reads f32 [rows, F] of a planned batch into `out`. This ends the batch, also after an error. Errors:
-  /// those of RowReader::read().
+  /// Reads the rows of a planned batch, f32 [rows, F], into `out`. This ends the batch, even after an error.
+  /// Errors: those of RowReader::read().
   void take(std::span<const int64_t> rows, float* out);
   void drop(std::span<const int64_t> rows) { scan_->end(rows); }
   /// Does the same as take() for a batch that is not planned. Errors: those of take(), BudgetExceeded.

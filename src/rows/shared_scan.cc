@@ -24,7 +24,7 @@ constexpr int64_t kBufferShare = 16;
 constexpr int64_t kPieceRows = 8192;
 constexpr int64_t kPieceShare = 8;
 constexpr int64_t kMinSlots = 16;
-// A round begins when a quarter of the slots has to be read, or when a caller waits.
+// A round begins when the wanted rows need a quarter of the slots, or when a caller waits.
 constexpr int64_t kRoundShare = 4;
 constexpr size_t kTogether = 256;  // Number of rows that are looked up at a time.
 constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
@@ -51,7 +51,7 @@ RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
 int64_t SharedScan::bytes_for(const RowLayout& layout, int64_t slots) {
   const int64_t rows = slots * (layout.row_bytes + kSlotBytes) + RowTable<int32_t>::bytes_for(slots) +
                        piece_for(slots) * static_cast<int64_t>(sizeof(WantedRow)) + layout.rows / 8 + 64;
-  // Buffers are a share of everything; long rows need space for their own length and the sectors around them.
+  // Buffers are a share of the total; long rows need space for their own length and the sectors around them.
   const int64_t all = rows + rows / (kBufferShare - 1);
   return std::max(all, rows + kMinBuffers) + 2 * layout.row_bytes + 64 * 1024;
 }
@@ -100,7 +100,7 @@ void SharedScan::set_uses(std::span<const uint8_t> uses) {
   const MutexLock lock(mutex_);
   uses_ = uses;
   if (!all_fit_) return;
-  // A run will need all of these rows, and one pass over the file reads them.
+  // The run will need all of these rows, and one pass over the file reads them.
   for (size_t row = 0; row < uses_.size(); ++row) {
     const auto number = static_cast<int32_t>(row);
     if (uses_[row] > 0 && state(number) == State::absent) will_read(number, number);
@@ -167,7 +167,8 @@ void SharedScan::will_read(int32_t number, int64_t row) {
 
 bool SharedScan::plan(std::span<const int64_t> rows) {
   const MutexLock lock(mutex_);
-  // Counts the rows that need a slot or that occupy an unwanted one: other rows cannot take these slots.
+  // Counts the rows that need a slot, and those that occupy an unwanted slot, because other rows cannot take
+  // that slot.
   int64_t more = 0;
   for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
@@ -204,7 +205,7 @@ void SharedScan::gather(std::span<const int64_t> rows, std::byte* out) {
   }
 }
 
-// Finds the addresses of these rows and waits until they are read.
+// Finds the addresses of these rows, and waits until the rows are read.
 void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   if (all_fit_) return find_fitting(rows, from);
   const MutexLock lock(mutex_);
@@ -217,7 +218,7 @@ void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::by
   }
 }
 
-// Does the same if all rows fit, and locks only to wait.
+// Does the same for the case that all rows fit. Locks only to wait.
 void SharedScan::find_fitting(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
@@ -244,7 +245,7 @@ void SharedScan::wait_for(int32_t number) {
   std::rethrow_exception(error);
 }
 
-// Frees a slot whose row no batch wants any more.
+// Frees a slot whose row is no longer wanted by any batch.
 void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
   if (released.state == State::present) {

@@ -21,12 +21,12 @@
 
 namespace plimsoll {
 
-/// Rows of a file that does not fit into memory, for batches that are known some time in advance. A thread
-/// reads the wanted rows in file order, round after round, like an elevator. If many rows are wanted at a
-/// time, a round is one pass over the file at the speed of long reads instead of scattered ones (Zukowski et
-/// al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays until that batch ends, so it
-/// is read once for all batches planned at the same time. Among the other rows the least used are evicted
-/// first. If all rows fit, each has its own slot, and rows in memory are copied without a lock.
+/// Reads rows of a file that does not fit into memory, for batches that are known some time in advance. A
+/// thread reads the wanted rows in file order, in one round after the other, like an elevator. If many rows
+/// are wanted at a time, a round is one pass over the file at the speed of long reads instead of scattered
+/// reads (Zukowski et al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays until that
+/// batch ends, so it is read once for all batches planned at the same time. Of all other rows, the least used
+/// are evicted first. If all rows fit, each has its own slot, and rows in memory are copied without a lock.
 ///
 /// Any number of threads may call it at once. The result does not depend on sizes or on the order of calls.
 class SharedScan {
@@ -38,16 +38,17 @@ class SharedScan {
   /// Reads feature rows; gather() returns them as f32.
   SharedScan(const FeatureFile& rows, int64_t bytes)
       : SharedScan(rows.path, rows.layout(), RowCopy(rows.values), bytes) {}
-  /// Abandons planned batches.
+  /// Planned batches are abandoned.
   ~SharedScan();
   SharedScan(const SharedScan&) = delete;
   SharedScan& operator=(const SharedScan&) = delete;
 
-  /// Bytes that hold the minimum number of rows, and bytes that hold all rows; more is of no use.
+  /// min_bytes() returns the bytes for the minimum number of rows; max_bytes() those for all rows. More bytes
+  /// have no use.
   static int64_t min_bytes(const RowLayout& layout);
   static int64_t max_bytes(const RowLayout& layout);
-  /// Rows no farther apart than this, in bytes, are read together. The value suits both scattered and
-  /// sequential reading; measured in bench/results/giant.md.
+  /// Rows at most this many bytes apart are read together. The value suits both scattered and sequential
+  /// reading; measured in bench/results/giant.md.
   static constexpr int64_t kLongestGap = 8 * 1024;
   /// Approximate overhead per row in bytes.
   static constexpr int64_t kRowBytes = 48;
@@ -56,16 +57,16 @@ class SharedScan {
 
   /// Requests all rows, if all of them fit.
   void read_all();
-  /// Sets how often each row is used, [rows], counted over some hundred batches (use_level). The caller owns
-  /// the array and must keep it as long as this object lives. If all rows fit, rows that are used at all are
-  /// requested at once.
+  /// Sets how often each row is used, [rows], counted over some hundred batches (use_level()). The array
+  /// belongs to the caller and must outlive this object. If all rows fit, this requests all rows that are
+  /// used at least once.
   void set_uses(std::span<const uint8_t> uses);
 
-  /// Requests these rows, all different, and keeps them for a batch. Returns false, with nothing changed, if
-  /// there is no space for them in addition to the rows of other batches.
+  /// Requests these rows, which must be distinct, and keeps them for a batch. Returns false, with nothing
+  /// changed, if there is no space for them in addition to the rows of other batches.
   bool plan(std::span<const int64_t> rows);
-  /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F], and waits for rows that
-  /// have not been read yet. Errors: those of RowReader::read(); it may be called again after an error.
+  /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F]. Waits for rows that
+  /// have not been read yet. Errors: those of RowReader::read(), after which it may be called again.
   void gather(std::span<const int64_t> rows, std::byte* out);
   /// Ends a planned batch.
   void end(std::span<const int64_t> rows);
@@ -77,8 +78,8 @@ class SharedScan {
   enum class State : uint8_t { absent, wanted, reading, present };
   struct Slot {
     int64_t row = 0;
-    uint32_t batches = 0;  // Number of batches that want the row. If all rows fit: 1 once any batch wanted
-                           // it.
+    // Number of batches that want the row. If all rows fit: 1 once any batch has wanted it.
+    uint32_t batches = 0;
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;
@@ -108,11 +109,11 @@ class SharedScan {
 
   static constexpr int32_t kNone = -1;
 
-  RowReader reader_;  // Used by the thread only.
+  RowReader reader_;  // Used only by the thread.
   RowCopy copy_;
   int64_t slots_;
   bool all_fit_;    // Slot i holds row i.
-  int64_t enough_;  // Number of wanted rows that starts a round.
+  int64_t enough_;  // Number of wanted rows at which a round starts.
 
   mutable Mutex mutex_;
   StoppableConditionVariable changed_;
@@ -126,15 +127,15 @@ class SharedScan {
   int64_t unwanted_count_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   // A bit for each row of the file that is to be read.
   Vector<uint64_t, Tag::cache> is_wanted_ PLIMSOLL_GUARDED_BY(mutex_);
-  int64_t wanted_ PLIMSOLL_GUARDED_BY(mutex_) = 0;               // Number of bits set in is_wanted_.
-  int64_t position_ PLIMSOLL_GUARDED_BY(mutex_) = 0;             // Row at which reading continues.
-  int64_t left_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                 // Rows of the file until the round is over.
-  int waiting_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                  // Calls of gather() that wait for rows.
+  int64_t wanted_ PLIMSOLL_GUARDED_BY(mutex_) = 0;    // Number of bits set in is_wanted_.
+  int64_t position_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Row at which reading continues.
+  int64_t left_ PLIMSOLL_GUARDED_BY(mutex_) = 0;      // Rows of the file that the round has still to visit.
+  int waiting_ PLIMSOLL_GUARDED_BY(mutex_) = 0;       // Calls of gather() that wait for rows.
   Clock::time_point waiting_since_ PLIMSOLL_GUARDED_BY(mutex_);  // Start of the first of these waits.
-  Vector<WantedRow, Tag::cache> piece_;                          // Rows being read. Used by the thread only.
-  // Error of the last read, until a waiting call takes it.
+  Vector<WantedRow, Tag::cache> piece_;                          // Rows being read. Used only by the thread.
+  // Error of the last read, until a waiting call throws it.
   std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
-  // Whether the last read failed. If so, the next read is made only for a waiting call, not ahead.
+  // Whether the last read failed. If so, the next read starts only when a call waits.
   bool failed_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   std::span<const uint8_t> uses_ PLIMSOLL_GUARDED_BY(mutex_);
   RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);

@@ -17,8 +17,8 @@ constexpr int64_t kMinPacks = 4;    // Minimum number of packs in a round.
 constexpr int64_t kFirstRound = 4;  // The first round is 1/kFirstRound of a full one.
 constexpr size_t kLookedUp = 256;   // Rows that are looked up at a time.
 constexpr size_t kPrefetched = 8;   // Distance of the prefetch, in rows.
-// After this wait, packs far before the wanted batch are considered abandoned: a reader that still wants one
-// would have asked for it by now.
+// After a caller has waited this long, packs far before its batch are considered abandoned: a reader that
+// still wants one would have requested it by then.
 constexpr auto kPatience = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -67,8 +67,8 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
     return false;
   lock.unlock();
   making_ = next;
-  // The first round is short, so that readers wait less for it. The next one is made while it is read, and is
-  // at most twice as long.
+  // The first round is short, so that readers wait less for it. Each later round is made while the previous
+  // one is read, and is at most twice as long.
   const int64_t min = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
   const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : min;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, round_rows_[making_]);
@@ -133,7 +133,7 @@ SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
   return &*std::prev(after);
 }
 
-// Frees packs that will not be read any more.
+// Frees packs that will no longer be read.
 void SpilledFeatures::release() {
   for (LoadedPack& loaded : loaded_)
     if (loaded.pack != nullptr && loaded.pack->over && loaded.is_loaded && loaded.readers == 0)
@@ -146,9 +146,9 @@ void SpilledFeatures::release() {
   changed_.notify_all();
 }
 
-// A caller that waits for `batch` has passed the packs that are too far before it to be in memory at the same
-// time as its own pack or, if no pack has the batch, the older of two rounds. Marks these as over, except for
-// packs that other callers wait for.
+// Called when a caller has waited for `batch` for kPatience. Packs that are too far before the batch to be in
+// memory together with its pack are marked as over; if no pack contains the batch, so are all packs of the
+// older of two rounds. Packs for which other callers wait are not marked.
 void SpilledFeatures::end_packs_far_before(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (round_packs_[0] == 0 || round_packs_[1] == 0)) return;
@@ -164,7 +164,7 @@ void SpilledFeatures::end_packs_far_before(int64_t batch) {
     changed = changed || ends;
     before->over = before->over || ends;
   }
-  if (changed) release();  // Other waiting callers check again then.
+  if (changed) release();  // Makes other waiting callers check again.
 }
 
 bool SpilledFeatures::read(int64_t generation, int64_t batch, const Placing& place) {

@@ -27,15 +27,15 @@
 
 namespace plimsoll {
 
-/// Rows of a file that does not fit into memory, for batches that are known long in advance. The most used
-/// rows stay in memory. The others are copied in rounds: one pass over the file writes the rows for some
-/// hundred batches into packs. A pack serves a few consecutive batches and is read as a whole when they are
-/// due. So the disk only has long reads and writes, and no byte of them is wasted (Liu et al., "DiskGNN",
-/// SIGMOD 2025, which packs once what is the same in every epoch).
+/// Reads rows of a file that does not fit into memory, for batches that are known long in advance. The most
+/// used rows stay in memory. All other rows are copied in rounds: one pass over the file writes the rows for
+/// some hundred batches into packs. A pack serves a few consecutive batches and is read as a whole when they
+/// are due. The disk therefore has only long reads and writes, without wasted bytes (Liu et al., "DiskGNN",
+/// SIGMOD 2025, whose packs are made only once, because they are the same in every epoch).
 class SpilledFeatures final : public PackedBatches {
  public:
   struct Options {
-    /// Approximate total memory (Tag::cache). Pinned rows get the part that packs do not need.
+    /// Approximate total memory (Tag::cache). The part that packs do not need is used for pinned rows.
     int64_t bytes = 0;
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
@@ -48,13 +48,13 @@ class SpilledFeatures final : public PackedBatches {
   static int64_t pack_rows(const RowLayout& layout, const Options& options) {
     return sizes_for(layout, options).pack / layout.row_bytes;
   }
-  /// Bytes of a round's half of the scratch file.
+  /// Returns the bytes of one round, which are half of the scratch file.
   static int64_t round_bytes(const Options& options) {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
 
-  /// `uses` [rows] says how often each row is used in some batches; the most used rows stay in memory.
-  /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// `uses` [rows] has the number of uses of each row in a sample of batches; the most used rows stay in
+  /// memory. Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
                   ScratchFile scratch, std::span<const uint8_t> uses)
       : SpilledFeatures(path, layout, RowCopy(layout.row_bytes), options, std::move(scratch), uses) {}
@@ -76,12 +76,12 @@ class SpilledFeatures final : public PackedBatches {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLoaded = 3;  // Number of packs in memory: readers may use two while the next one is
-                                     // read.
+  // Number of packs in memory: readers may use two while the next pack is read.
+  static constexpr int kLoaded = 3;
   struct WaitingPack {
     Pack pack;
     size_t round = 0;
-    int64_t left = 0;   // Batches that were not read.
+    int64_t left = 0;   // Number of batches that have not been read.
     bool over = false;  // Whether no more batches of the pack will be read.
   };
   struct LoadedPack {
@@ -114,17 +114,18 @@ class SpilledFeatures final : public PackedBatches {
   size_t making_ = 1;  // Index of the round being made: 0 or 1.
   int64_t added_ = 0;  // Number of batches added so far.
 
-  // Rows of two rounds: the one being made, which its thread changes, and the one being read.
+  // Rows of two rounds: the round being made, which the thread that makes rounds changes, and the round being
+  // read.
   std::array<PackedRows, 2> round_rows_;
 
   mutable Mutex mutex_;
   StoppableConditionVariable changed_;
-  // Number of packs of each round that are not released.
+  // Number of packs of each round that are not yet released.
   std::array<int64_t, 2> round_packs_ PLIMSOLL_GUARDED_BY(mutex_){};
   std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_ PLIMSOLL_GUARDED_BY(mutex_);
-  // The bytes and the set of a pack that is being loaded or has readers are used without the lock.
+  // While a pack is being loaded or has readers, its bytes and its set are accessed without the lock.
   std::array<LoadedPack, kLoaded> loaded_ PLIMSOLL_GUARDED_BY(mutex_);
-  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this one are released.
+  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this index are released.
   int64_t generation_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   bool loading_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);

@@ -10,23 +10,23 @@
 namespace plimsoll {
 
 inline constexpr int32_t kUseLevels = 8;
-/// Returns the level of a row that is used in `uses` of a few hundred batches.
+/// Returns the level of a row that is used `uses` times in a few hundred batches.
 constexpr int32_t use_level(uint8_t uses) {
   return std::min(static_cast<int32_t>(std::bit_width(uses)), kUseLevels - 1);
 }
 
-/// An eviction order of cache slots: by the level of their row and, within a level, by the time at which they
-/// were placed. The least recently placed slot of the lowest level comes first. Every operation is O(1). Not
-/// thread-safe.
+/// The order in which cache slots are evicted: by the level of their row and, within a level, by the time at
+/// which they were placed. The least recently placed slot of the lowest level is first. Every operation is
+/// O(1). Not thread-safe.
 class UseOrder {
  public:
   static constexpr int64_t kSlotBytes = 12;
   /// Makes an empty order for slots 0 .. slots-1. Errors: BudgetExceeded (Tag::cache).
   explicit UseOrder(int64_t slots) : nodes_(static_cast<size_t>(slots)) {}
 
-  /// Puts a slot after all others of the level; it is removed from its previous position.
+  /// Moves a slot to the end of the level.
   void place(int32_t slot, int32_t level);
-  /// Removes a slot from the order, if it contains it.
+  /// Removes a slot from the order, if the order contains it.
   void remove(int32_t slot);
   /// Returns the slot to evict first. The order must not be empty.
   int32_t first_to_go() const;

@@ -19,7 +19,8 @@ constexpr int64_t kBatchPage = ScratchFile::kAlignment;
 constexpr int64_t kMinBatchesOfRound = 2;
 constexpr int64_t kMaxBatchesOfRound = 2048;
 constexpr int64_t kFirstShare = 8;  // The first round is 1/kFirstShare of a full one.
-// Reads of a batch wait for each other; writes do not.
+// Share of the memory for read buffers. It is larger than that for writes, because reads of a batch wait for
+// each other and writes do not.
 constexpr int64_t kBatchReadShare = 10;
 constexpr int64_t kMinRead = 64 * 1024;
 constexpr int64_t kMaxRead = 1024 * 1024;
@@ -30,7 +31,8 @@ constexpr int64_t kMinWrite = 32 * 1024;
 constexpr int64_t kMaxWrite = 512 * 1024;
 constexpr int64_t kWriteBuffers = 6;
 // Share of the remaining memory for ranges and for rows that stay. It is larger, up to kMaxRangeShare, if the
-// file would have more than kFewRanges ranges: each range costs each batch a read and a write.
+// file would otherwise have more than kFewRanges ranges, because each range costs each batch a read and a
+// write.
 constexpr double kRangeShare = 0.25;
 constexpr double kMaxRangeShare = 0.7;
 constexpr int64_t kFewRanges = 24;
@@ -39,14 +41,14 @@ constexpr int64_t kMaxRange = int64_t{8} << 20;
 constexpr int64_t kReadBuffers = 256 * 1024;
 constexpr int64_t kLongestRangeRead = 64 * 1024;
 constexpr int64_t kFixed = 32 * 1024;
-// After this wait, batches of the earlier round are considered abandoned.
+// After a caller has waited this long, unread batches of the earlier round are considered abandoned.
 constexpr auto kBatchPatience = std::chrono::milliseconds(50);
 
 int64_t to_pages(int64_t bytes) {
   return (bytes + kBatchPage - 1) / kBatchPage * kBatchPage;
 }
 
-// Sets the index of the first row of each range in a list.
+// Sets begins[r] to the index of the first row of range r in a list.
 void set_begins(std::span<uint32_t> begins, std::span<const uint32_t> counts) {
   uint32_t begin = 0;
   for (size_t range = 0; range < counts.size(); ++range) {
@@ -102,8 +104,8 @@ std::pair<double, double> WholeBatches::bytes_of_batch(const RowLayout& layout, 
   constexpr double kHalfPage = static_cast<double>(kBatchPage) / 2;
   const Sizes sizes = sizes_for(layout, options);
   const auto ranges = static_cast<double>(sizes.ranges);
-  // Each list and each range ends within a page. The part of a list that is read at a time begins within one,
-  // too.
+  // Each list and each range ends within a page, and the part of a list that is read at a time also begins
+  // within a page.
   const double lists = rows * static_cast<double>(sizeof(uint16_t));
   const double padded = rows * static_cast<double>(layout.row_bytes) + ranges * kHalfPage;
   const double batches =
@@ -146,7 +148,7 @@ WholeBatches::WholeBatches(const FeatureFile& rows, const Options& options, Scra
   }
 }
 
-// Bytes of the rows of a range in the scratch file.
+// Returns the bytes that the rows of a range occupy in the scratch file.
 int64_t WholeBatches::bytes_of(uint32_t rows) const {
   return to_pages(int64_t{rows} * row_bytes_);
 }
@@ -167,7 +169,8 @@ bool WholeBatches::begin_round(const std::stop_token& stop) {
   next.counts.clear();
   next.first_batch = added_;
   lists_.clear();
-  // The first round is short, so that readers wait less for it. The next one is made while it is read.
+  // The first round is short, so that readers wait less for it. Each later round is made while the previous
+  // one is read.
   limit_ = added_ == 0 ? round_bytes_ / kFirstShare : std::min(round_bytes_, 2 * limit_);
   used_ = 0;
   return true;
@@ -197,7 +200,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
     round.counts.resize(first);
     return false;
   }
-  // The list in the order of ranges, and within each range in the order of the batch.
+  // The list is sorted by range and, within each range, in the order of the batch.
   const std::span<uint16_t> to = lists_.buffer();
   set_begins(next_, counts);
   for (const int64_t row : rows)
@@ -238,7 +241,7 @@ bool WholeBatches::write(const std::stop_token& stop) {
   return true;
 }
 
-// Reads all rows of a range, and keeps those that stay in memory.
+// Reads all rows of a range, and stores those that stay in memory.
 void WholeBatches::read_range(int64_t first, int64_t end) {
   const int64_t before = reader_.counts().bytes_read;
   wanted_.clear();
@@ -316,8 +319,8 @@ void WholeBatches::end(Round& round, Batch& batch) {
   changed_.notify_all();
 }
 
-// A caller waits for a batch of a round that cannot be made, because no half of the file is free. The
-// remaining batches of the earlier round will not be read any more, unless a caller waits for them.
+// Called when a caller waits for a batch of a round that cannot be made because neither half of the file is
+// free. Marks the remaining batches of the earlier round as over, unless a caller waits for them.
 void WholeBatches::end_round_before(int64_t batch) {
   if (round_of(batch) != nullptr || rounds_[0].left == 0 || rounds_[1].left == 0) return;
   Round& earlier = rounds_[rounds_[0].first_batch < rounds_[1].first_batch ? 0 : 1];
@@ -368,7 +371,7 @@ bool WholeBatches::read(int64_t generation, int64_t batch, const Placing& place)
   return true;
 }
 
-// Copies the rows that stay in memory, and sorts the places of the others by range.
+// Copies the rows that stay in memory, and sorts the indices of all other rows by range.
 void WholeBatches::sort_places(Reader& reader, std::span<const uint32_t> counts, const Place& place) const {
   const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
   set_begins(reader.next, counts);
@@ -381,7 +384,7 @@ void WholeBatches::sort_places(Reader& reader, std::span<const uint32_t> counts,
   }
 }
 
-// Reads the rows of a batch from the scratch file to their places. Returns counters of what was read.
+// Reads the rows of a batch from the scratch file into their places. Returns the counters of these reads.
 RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
                                const Place& place) const {
   sort_places(reader, counts, place);
@@ -390,8 +393,8 @@ RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<con
   int64_t bytes = 0;
   for (const uint32_t count : counts) bytes += bytes_of(count);
   RowCounters read;
-  int64_t end = 0;              // End of the bytes that were read, from batch.rows_at on.
-  const std::byte* at = pages;  // The next row; `left` bytes were read from there on.
+  int64_t end = 0;              // End of the bytes that were read, relative to batch.rows_at.
+  const std::byte* at = pages;  // The next row; `left` bytes from here on have been read.
   int64_t left = 0;
   const auto read_more = [&] {
     std::memmove(pages - left, at, static_cast<size_t>(left));

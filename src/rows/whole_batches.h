@@ -23,37 +23,38 @@
 
 namespace plimsoll {
 
-/// Rows of batches, each stored separately in the scratch file, for memory that cannot hold even the rows of
+/// Stores the rows of each batch separately in the scratch file, if the memory cannot hold even the rows of
 /// one batch. A batch is read in long reads straight to its destination. To write a round, the rows of the
-/// file are read in ranges that fit into memory, one range after the other. Each batch gets its rows of the
-/// range, in its own order. So a reader that goes through its rows range by range finds them in the order of
-/// the scratch file. The most used rows stay in memory.
+/// file are read in ranges that fit into memory, one range after the other. For each range, the rows that a
+/// batch needs are appended to the batch, in the order of the batch. A reader that processes its rows range
+/// by range therefore finds them in the order of the scratch file. The most used rows stay in memory.
 ///
-/// In the scratch file a batch is a list of its rows, range by range (BatchLists), and then the rows of each
-/// range, each list and range starting at a multiple of ScratchFile::kAlignment. There are no notes.
+/// In the scratch file, a batch consists of a list of its rows, range by range (BatchLists), followed by the
+/// rows of each range. Each list and each range starts at a multiple of ScratchFile::kAlignment. There are no
+/// notes.
 class WholeBatches final : public PackedBatches {
  public:
   static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
   struct Options {
-    int64_t bytes = 0;          ///< Total memory (Tag::cache). Pinned rows get the part that nothing else
-                                ///< needs.
+    /// Total memory (Tag::cache). The part that is not needed otherwise is used for pinned rows.
+    int64_t bytes = 0;
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
   };
   /// Returns the number of rows that stay in memory with these options; negative if there is too little
   /// space.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
-  /// Bytes that are written to the scratch file, and read from it, per batch with `rows` rows that are not
-  /// pinned.
+  /// Returns the bytes that are written to the scratch file, and the bytes that are read from it, for a batch
+  /// with `rows` rows that are not pinned.
   static std::pair<double, double> bytes_of_batch(const RowLayout& layout, const Options& options,
                                                   double rows);
-  /// Bytes of a round's half of the scratch file.
+  /// Returns the bytes of one round, which are half of the scratch file.
   static int64_t round_bytes(const Options& options) {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
 
-  /// `uses` [rows] says how often each row is used in some batches; the most used rows stay in memory.
-  /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// `uses` [rows] has the number of uses of each row in a sample of batches; the most used rows stay in
+  /// memory. Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
   WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
                std::span<const uint8_t> uses);
 
@@ -78,22 +79,22 @@ class WholeBatches final : public PackedBatches {
   };
   struct Batch {
     int64_t rows_at = 0;   // Offset of its rows in the scratch file.
-    bool is_over = false;  // It is read, or will not be.
-    int64_t next_at = 0;   // Offset of the next row that is written, while the round is made.
+    bool is_over = false;  // Whether it has been read, or will never be read.
+    int64_t next_at = 0;   // Offset at which the next row is written, while the round is made.
   };
   struct Round {
     bool is_ready = false;
     int64_t first_batch = 0;
     Vector<Batch, Tag::cache> batches = {};
     Vector<uint32_t, Tag::cache> counts = {};  // [batches, ranges], the number of rows.
-    int64_t left = 0;                          // Batches that are not over.
+    int64_t left = 0;                          // Number of batches that are not over.
     int64_t end_batch() const { return first_batch + std::ssize(batches); }
   };
-  // Memory for a thread that reads a batch.
+  // The memory of a thread that reads a batch.
   struct Reader {
     bool is_free = true;
-    MappedBytes buffer;                      // The end of a row that was cut, followed by a part of the file.
-    Vector<uint32_t, Tag::cache> order;      // Places of the rows, range by range.
+    MappedBytes buffer;  // The beginning of a row whose end is not yet read, followed by a part of the file.
+    Vector<uint32_t, Tag::cache> order;      // Indices of the batch's rows, range by range.
     Vector<uint32_t, Tag::cache> next = {};  // [ranges], the next index in `order`.
   };
   static Sizes sizes_for(const RowLayout& layout, const Options& options);
@@ -117,27 +118,26 @@ class WholeBatches final : public PackedBatches {
   ScratchFile scratch_;
   PinnedRows kept_;
 
-  // The members down to the mutex are used only by the thread that makes rounds.
+  // The members from here to the mutex are used only by the thread that makes rounds.
   RowReader reader_;
   WriteBehind writes_;
   Vector<WantedRow, Tag::cache> wanted_;
   MappedBytes range_;  // Rows of a range.
   BatchLists lists_;
   Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in a list.
-  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone if all have
-                                       // been.
-  size_t making_ = 1;                  // Index of the round being made in rounds_.
-  int64_t added_ = 0;                  // Number of batches added so far.
-  int64_t used_ = 0;                   // Bytes of the round that are used.
-  int64_t limit_ = 0;                  // Maximum bytes of the round.
+  int64_t next_kept_ = 0;  // First kept row that has not been read; RowSet::kNone if all have been read.
+  size_t making_ = 1;      // Index of the round being made in rounds_.
+  int64_t added_ = 0;      // Number of batches added so far.
+  int64_t used_ = 0;       // Bytes of the round that are used.
+  int64_t limit_ = 0;      // Maximum bytes of the round.
 
   mutable Mutex mutex_;
   StoppableConditionVariable changed_;
-  // The mutex guards the round that is read and the list of free readers. It does not guard the round being
+  // The mutex guards the round being read and the list of free readers. It does not guard the round being
   // made or the memory of a reader in use.
   std::array<Round, 2> rounds_;
   std::array<Reader, kReaders> readers_;
-  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this one are released.
+  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this index are released.
   int64_t generation_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
   std::vector<int64_t> awaited_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches for which calls of read() wait.

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns values that change when a file is written to, or when another file gets its name.
+// Returns values that change if the file is written to or another file gets its name.
 Json facts_of(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw file_failure("cannot stat", path);

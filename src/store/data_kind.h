@@ -13,11 +13,11 @@ struct MergeRequest;
 /// kind does not have the operation.
 struct DataKind {
   const char* name = "";
-  const char* rows = "rows";  ///< Name of its rows in messages.
+  const char* rows = "rows";  ///< What messages call its rows.
   int newest_version = 1;     ///< Newest version of its format that this program reads.
-  /// Appends the faults of a set, except wrong checksums, as one sentence each. Errors: InputError.
+  /// Appends one sentence per fault of a set, except for wrong checksums. Errors: InputError.
   void (*verify)(const std::filesystem::path& folder, std::vector<std::string>& wrong) = nullptr;
-  /// Throws the first fault, before work that reads the whole set. Errors: InputError.
+  /// Throws the first fault. Called before work that reads the whole set. Errors: InputError.
   void (*require_sound)(const std::filesystem::path& folder) = nullptr;
   /// Joins the shards of a set. Errors: those of merge_shards().
   Merged (*merge)(const MergeRequest& request) = nullptr;
@@ -30,7 +30,8 @@ class DataKindRegistration {
   explicit DataKindRegistration(const DataKind& kind);
 };
 
-/// Returns null for a kind that this program does not know. Thread-safe once main() runs.
+/// Returns the operations of a kind, or null if this program does not know the kind. Thread-safe once main()
+/// runs.
 const DataKind* find_data_kind(const std::string& name);
 
 /// Returns the names of all kinds whose shards can be merged, in alphabetical order.

@@ -16,7 +16,8 @@
 namespace plimsoll {
 namespace {
 
-// Returns the newest version of a kind. A set has the oldest version that can express its content.
+// Returns the newest format version of a kind. A set is written in the oldest version that can express its
+// content.
 int newest_version(const std::string& kind) {
   const DataKind* const known = find_data_kind(kind);
   return known != nullptr ? known->newest_version : 1;
@@ -120,7 +121,7 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
 }
 
 void DataSetWriter::publish(Json manifest, int format_version) {
-  Json columns = manifest.value("columns", Json::object());  // Entries for files that the caller made.
+  Json columns = manifest.value("columns", Json::object());  // Entries for files that the caller wrote.
   for (Column& column : columns_) {
     if (column.writer) finish(column);
     columns[column.name] = std::move(column.entry);

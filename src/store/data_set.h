@@ -15,10 +15,11 @@
 
 namespace plimsoll {
 
-/// State of an output folder: free, holding exactly what is about to be written, or holding something else.
+/// State of an output folder: it does not exist, has exactly the content about to be written, or has other
+/// content.
 enum class Existing { none, same, other };
 
-/// Compares the "provenance" of a data set at `folder` with the given one. Returns `other` for a folder that
+/// Compares the "provenance" of a data set at `folder` with `provenance`. Returns `other` for a folder that
 /// is not a data set.
 Existing find_existing(const std::filesystem::path& folder, const Json& provenance);
 
@@ -40,14 +41,14 @@ class DataSetWriter {
     return add(name, npy_dtype<T>(), row);
   }
 
-  /// Completes a column before publish(), which frees its buffer and closes its file. The reference from
+  /// Completes a column before publish(), to free its buffer and close its file early. The reference from
   /// column() becomes invalid.
   void finish(const std::string& name);
   /// Removes a column.
   void discard(const std::string& name);
 
-  /// Rewrites a column, whose rows are all there, with another dtype or order; finish() it again if it was
-  /// finished. `fill` gets the old column, mapped, and the new writer.
+  /// Rewrites a complete column with another dtype or order. If finish() was called for it, call finish()
+  /// again. `fill` receives the mapped old column and the writer of the new one.
   void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 
@@ -63,8 +64,8 @@ class DataSetWriter {
  private:
   struct Column {
     std::string name;
-    std::optional<NpyWriter> writer;  // Until finish().
-    Json entry = {};                  // Its description in the manifest, from finish() on.
+    std::optional<NpyWriter> writer;  // Empty after finish().
+    Json entry = {};                  // Its description in the manifest, set by finish().
   };
 
   NpyWriter& add(const std::string& name, const char* dtype, const std::vector<int64_t>& row);
@@ -108,8 +109,8 @@ class DataSetView {
   std::map<std::string, NpyView> columns_;
 };
 
-/// Returns the parsed manifest of a folder. `charge` holds its memory; the overload without it keeps the
-/// memory in the ledger only during the call. Errors: InputError, BudgetExceeded.
+/// Returns the parsed manifest of a folder. Its memory is added to `charge`; the overload without `charge`
+/// keeps it in the ledger only during the call. Errors: InputError, BudgetExceeded.
 Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 

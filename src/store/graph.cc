@@ -17,7 +17,7 @@ const DataKindRegistration kGraphRegistration(
 
 constexpr int kNarrowVersion = 2;  // Version of a graph with narrow features.
 
-// Returns the width of a column with rows of any width, or 0 without such a column.
+// Returns the width of a column, which may have any width, or 0 if there is no such column.
 int64_t width(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
   if (found == set.columns().end()) return 0;

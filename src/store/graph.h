@@ -41,9 +41,10 @@ struct GraphTables {
   std::vector<std::string> edge_features = {};
 };
 
-/// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. V nodes, E edges, F
-/// features per node and K per edge. A column is written if anything is appended to it. publish() refuses
-/// columns that do not agree. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
+/// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. It has V nodes with F
+/// features each, and E edges with K features each. A column is written if anything is appended to it.
+/// publish() refuses columns that do not match each other. Not thread-safe. Errors of all members: Failure
+/// (disk), BudgetExceeded.
 class GraphWriter {
  public:
   GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
@@ -62,7 +63,7 @@ class GraphWriter {
   void append_edge_weight(std::span<const float> weights);
   /// Appends whole rows of `features` values each.
   void append_edge_attr(std::span<const float> values, int64_t features);
-  /// Appends the user's numbers of the next edges. Each number 0 .. E-1 must occur once.
+  /// Appends the user's IDs of the next edges. Each ID 0 .. E-1 must occur once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
   /// Links a .npy file as x instead of appending rows (linked_column.h).
@@ -70,16 +71,16 @@ class GraphWriter {
   /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
-  /// Appends whole rows of `width` numbers to predict, NaN if unknown.
+  /// Appends whole rows of `width` values to predict, NaN if unknown.
   void append_node_targets(std::span<const float> values, int64_t width);
-  /// Appends the user's numbers of the next nodes.
+  /// Appends the user's IDs of the next nodes.
   void append_node_id(std::span<const int64_t> ids);
   /// Appends the user's name of the next node.
   void append_node_name(std::string_view name);
   /// Appends the next nodes of a split, ascending. `split` is an index into kGraphSplits.
   void append_split(size_t split, std::span<const int64_t> nodes);
-  /// Appends the next edges of a split. Each is a neighbour and the node whose row contains, or contained,
-  /// it.
+  /// Appends the next edges of a split. Each is a neighbour and the node whose row contains the neighbour, or
+  /// contained it before the edge was held out.
   void append_split_edges(size_t split, std::span<const int64_t> edges);
 
   int64_t nodes() const { return nodes_; }
@@ -114,8 +115,8 @@ class GraphWriter {
 /// any number of threads may read it.
 class GraphView {
  public:
-  /// Opens the folder. Errors: InputError (not a graph; columns that do not agree). The content of the
-  /// columns is not read; `plimsoll verify` checks it.
+  /// Opens the folder. Errors: InputError (not a graph; columns that do not match each other). The content of
+  /// the columns is not read; `plimsoll verify` checks it.
   explicit GraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -136,7 +137,7 @@ class GraphView {
   }
   std::span<const float> edge_weight() const { return edge_weight_; }  ///< [E], or empty
   std::span<const float> edge_attr() const { return edge_attr_; }      ///< [E, K], or empty
-  /// [E], or empty if the number of an edge is its index.
+  /// [E], or empty if the ID of an edge is its index.
   std::span<const int64_t> edge_id() const { return edge_id_; }
   /// How the rows of x are stored. Its width is 0 without x.
   const RowValues& x_values() const { return x_values_; }
@@ -147,23 +148,24 @@ class GraphView {
   /// All of x as it is stored.
   std::span<const std::byte> x_bytes() const { return x_; }
   std::span<const int64_t> y() const { return y_; }  ///< [V], or empty
-  /// [V, T] numbers to predict, NaN if unknown; or empty.
+  /// [V, T] values to predict, NaN if unknown; or empty.
   std::span<const float> node_targets() const { return node_targets_; }
   int64_t target_width() const { return target_width_; }  ///< T, or 0.
-  /// The numbers to predict of a node, [T].
+  /// The values to predict for a node, [T].
   std::span<const float> targets_of(int64_t node) const {
     return node_targets_.subspan(static_cast<size_t>(node * target_width_),
                                  static_cast<size_t>(target_width_));
   }
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
-  /// [n, 2]: the edges of a split to predict, each as a neighbour and a node; or empty.
+  /// [n, 2]: the edges that a split predicts, each as a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
 
   /// Whether the nodes have names (texts) given by the user.
   bool has_names() const { return !name_ptr_.empty(); }
   std::string_view name(int64_t node) const;
   std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
-  /// Returns the user's number of a node from the column node_id, or the node itself without that column.
+  /// Returns the user's ID of a node, from the column node_id; the index of the node if there is no such
+  /// column.
   int64_t id(int64_t node) const { return node_id_.empty() ? node : node_id_[static_cast<size_t>(node)]; }
   std::span<const int64_t> node_id() const { return node_id_; }  ///< [V] as stored, or empty.
 

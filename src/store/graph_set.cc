@@ -47,7 +47,8 @@ GraphRange from_json(const Json& json, bool recording) {
   return range;
 }
 
-// Returns the width of a column from its shape in the manifest. The width is free, the rank is not.
+// Returns the width of a column from its shape in the manifest. The column may have any width but must have
+// two axes.
 int64_t columns_of(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
   const bool matrix = found != set.columns().end() && found->second.shape().shape.size() == 2;
@@ -56,7 +57,7 @@ int64_t columns_of(const DataSetView& set, const std::string& name) {
   return found->second.shape().shape[1];
 }
 
-// Returns the fault in ranges that must be consecutive and cover all graphs; "" if there is none.
+// Checks that ranges are consecutive and cover all graphs. Returns the fault, or "".
 std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs) {
   int64_t next = 0;
   for (const GraphRange& range : ranges) {
@@ -72,7 +73,7 @@ std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, in
 // be evaluated on training data.
 std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
   std::string fault = fault_in(tables.splits, "split", graphs);
-  if (!fault.empty() || tables.recordings.empty()) return fault;  // Graphs need not come from recordings.
+  if (!fault.empty() || tables.recordings.empty()) return fault;  // Graphs without recordings are allowed.
   fault = fault_in(tables.recordings, "recording", graphs);
   auto split = tables.splits.begin();
   for (const GraphRange& recording : tables.recordings) {
@@ -232,8 +233,8 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                    {"vocabulary", vocabulary.take()},
                    {"provenance", std::move(provenance)}};
   if (!tables.vocabulary.channels.empty()) manifest["channels"] = tables.vocabulary.channels;
-  // Coordinates in pos are not in x, so a reader that does not know the column must not be used for training
-  // without it.
+  // Coordinates are in pos but not in x. A reader that does not know pos would train without them, so it must
+  // refuse the set.
   set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }
 

@@ -14,8 +14,9 @@ namespace plimsoll {
 /// The kind of data set that holds many graphs.
 inline constexpr const char* kGraphSetKind = "graph_set";
 
-/// Columns of consecutive graphs (docs/formats/graph-set.md), as a view of memory that this object does not
-/// own. Pointers count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
+/// Columns of G consecutive graphs with N nodes and E edges in total (docs/formats/graph-set.md), as a view
+/// of memory that this object does not own. Offsets in node_ptr and edge_ptr are relative to their first
+/// entries, which need not be 0.
 struct GraphSpans {
   std::span<const int64_t> node_ptr;  ///< [G+1]
   std::span<const int64_t> edge_ptr;  ///< [G+1]
@@ -34,7 +35,7 @@ struct GraphSpans {
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
 
-/// A range of graphs with a name: a split, or a recording within a split.
+/// A named range of graphs: a split, or a recording within a split.
 struct GraphRange {
   std::string name;
   std::string split;  ///< Split of a recording.
@@ -44,7 +45,7 @@ struct GraphRange {
   std::optional<std::string> copy_of;  ///< "split/name" of a recording with the same content.
   std::string content = {};            ///< Hash of a recording's content, equal for copies.
 
-  int64_t bytes() const;  ///< Bytes that it needs in a growing list.
+  int64_t bytes() const;  ///< Returns the bytes that the range needs in a growing list.
 };
 
 /// Metadata of a graph_set, in addition to the columns.
@@ -54,8 +55,8 @@ struct GraphSetTables {
   std::vector<std::string> node_features;
   std::vector<std::string> edge_features;
   MessageIds vocabulary;  ///< Empty if nodes are not IDs.
-  /// Names of features that compare a message with what was learned about its ID. They are 0 for an unknown
-  /// ID, and for its edges.
+  /// Names of the features that compare a message with what was learned about its ID. For an unknown ID and
+  /// its edges, these features are 0.
   std::vector<std::string> of_known_ids = {};
 };
 
@@ -76,7 +77,7 @@ class GraphSetWriter {
                  FileSystem& files = FileSystem::disk());
 
   /// Appends graphs. The columns node_y and pos are written if the graphs have them. Errors: Failure (disk;
-  /// only some nodes have them).
+  /// some graphs have such a column and some do not).
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);
 
@@ -88,8 +89,8 @@ class GraphSetWriter {
   NpyWriter& edges_;
   NpyWriter& edge_attr_;
   NpyWriter& y_;
-  NpyWriter* node_y_ = nullptr;  // Made when the first class of a node arrives.
-  NpyWriter* pos_ = nullptr;     // Made when the first coordinates arrive.
+  NpyWriter* node_y_ = nullptr;  // Created when the first class of a node is appended.
+  NpyWriter* pos_ = nullptr;     // Created when the first coordinates are appended.
   NpyWriter* target_ = nullptr;
   NpyWriter* node_target_ = nullptr;
   int64_t nodes_ = 0;
@@ -102,9 +103,9 @@ class GraphSetWriter {
 /// A `graph_set` opened for reading.
 class GraphSetView {
  public:
-  /// Opens the folder. Errors: InputError (not a graph_set; columns that do not agree; splits or recordings
-  /// that overlap, omit graphs or do not match each other). The content of the columns is not read; `plimsoll
-  /// verify` checks it.
+  /// Opens the folder. Errors: InputError (not a graph_set; columns that do not match each other; splits or
+  /// recordings that overlap, omit graphs or do not match each other). The content of the columns is not
+  /// read; `plimsoll verify` checks it.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// An array file of the user that serves as a column of a data set without being copied.
+/// A user's array file that is used as a column of a data set without being copied.
 struct LinkedColumn {
   NpyShape shape;
   std::string checksum;  ///< XXH3-64 of its bytes.
@@ -17,8 +17,8 @@ struct LinkedColumn {
   std::string how;       ///< "hard" or "symbolic".
 };
 
-/// Reads features [rows, F] of f32, f16, u8 or i8 once, and links their file as `link`: by a hard link or, on
-/// another file system, by a symbolic one. `tick` is called now and then, and may throw to stop. Errors:
+/// Reads features [rows, F] of f32, f16, u8 or i8 once, and links their file as `link`: by a hard link or,
+/// across file systems, by a symbolic link. `tick` is called now and then, and may throw to stop. Errors:
 /// InputError (another type or order, a number that is not finite), Failure (disk).
 LinkedColumn link_column(const std::filesystem::path& array, const std::filesystem::path& link,
                          const std::function<void()>& tick);

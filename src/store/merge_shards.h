@@ -13,8 +13,8 @@ struct MergeRequest {
   std::vector<std::filesystem::path> shards = {};  ///< In any order.
   std::filesystem::path out = {};
   bool force = false;  ///< Replace an existing output.
-  /// Called with the bytes of columns read so far and the total; may throw to stop. Each byte is read and
-  /// counted twice: to check it, and to copy it.
+  /// Called with the bytes of columns read so far and the total; may throw to stop. Each byte is counted
+  /// twice, because it is read once to be checked and once to be copied.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   FileSystem& files = FileSystem::disk();
 };
@@ -27,17 +27,17 @@ struct Merged {
   int64_t bytes = 0;  ///< Bytes of all columns.
 };
 
-/// Merges the shards of one data set into the set that a single process would have made, byte for byte, with
-/// the operation of their kind (store/data_kind.h). Checksums of the shards are compared first. Errors:
-/// InputError that names the shard: missing, given twice, of another set, damaged, not a shard, of a kind
-/// without shards; Failure (disk; the output exists).
+/// Merges the shards of one data set, using the operation of their kind (store/data_kind.h). The result is
+/// byte for byte the set that a single process would have made. The checksums of the shards are verified
+/// first. Errors: InputError that names the shard, if it is missing, given twice, part of another set,
+/// damaged, not a shard, or of a kind without shards; Failure (disk; the output exists).
 Merged merge_shards(const MergeRequest& request);
 
 /// The merge for a kind whose shards hold consecutive rows. Not thread-safe.
 class RowMerge {
  public:
-  /// `own_sources`: whether each shard was made from different sources, and the whole set from all of them.
-  /// Errors: those of open_shards().
+  /// `own_sources` is true if each shard was made from different sources; the sources of the merged set are
+  /// then those of all shards. Errors: those of open_shards().
   RowMerge(const MergeRequest& request, bool own_sources);
 
   const std::vector<ShardFolder>& shards() const { return shards_; }
@@ -59,7 +59,7 @@ class RowMerge {
   int64_t done_ = 0;
 };
 
-/// Returns the bytes of all columns.
+/// Returns the total bytes of all columns.
 int64_t column_bytes(const DataSetView& set);
 
 }  // namespace plimsoll

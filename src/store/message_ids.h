@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// Identifies a message: its ID in the lower 32 bits, and the number of its channel in the upper ones, which
-/// is 0 if each recording has one channel.
+/// Identifies a message. The lower 32 bits are its ID. The upper 32 bits are the index of its channel, or 0
+/// if each recording has one channel.
 using MessageKey = uint64_t;
 inline constexpr int kChannelShift = 32;
 inline constexpr size_t kMaxChannels = 64;  ///< Maximum number of channels of a recording.
@@ -21,7 +21,7 @@ using MessageKeys = Vector<MessageKey, Tag::columns>;
 /// Messages by index, as nodes of graphs refer to them.
 struct MessageIds {
   MessageKeys keys;
-  /// Names of channels by the channel number of a key; empty if each recording has one channel.
+  /// Names of channels, indexed by the channel of a key; empty if each recording has one channel.
   std::vector<std::string> channels = {};
 
   size_t size() const { return keys.size(); }
@@ -29,7 +29,7 @@ struct MessageIds {
   bool operator==(const MessageIds&) const = default;
 };
 
-/// Returns a view as I64.
+/// Returns a view of the keys as a tensor of I64.
 TensorSpan as_tensor(const MessageKeys& keys);
 
 /// Returns the names of channels in a model file: the JSON list "plimsoll.channels" of its metadata. Empty if

@@ -12,8 +12,8 @@ namespace plimsoll {
 /// the key is missing, its text is not JSON, or it exceeds JsonLimits.
 Json metadata_json(const SafetensorsView& file, const std::string& key);
 
-/// Returns the result of `read` for that JSON. Errors: InputError as above, and instead of a Json::exception
-/// or UsageError of `read`.
+/// Returns the result of `read` for that JSON. Errors: those of metadata_json(). A Json::exception or
+/// UsageError of `read` becomes an InputError.
 template <typename Read>
 auto read_metadata(const SafetensorsView& file, const std::string& key, const Read& read) {
   const auto wrong = [&](const std::exception& error) {

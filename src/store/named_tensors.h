@@ -19,11 +19,11 @@ struct OwnedTensor {
   TensorSpan span() const { return {dtype, shape, data}; }
 };
 
-/// Tensors of a model file in addition to its parameters, by name. Immutable once made, so any number of
-/// threads may read them.
+/// Tensors that a model file has in addition to its parameters, by name. They do not change once they are
+/// made, so any number of threads may read them.
 using NamedTensors = std::map<std::string, OwnedTensor>;
 
-/// Returns a copy of `values`. T is float, double or int64_t.
+/// Returns a copy of `values`. T may be float, double or int64_t.
 template <typename T>
 OwnedTensor own_tensor(std::span<const T> values, std::vector<int64_t> shape);
 

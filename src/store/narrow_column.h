@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// How to store a column of features. Without `type`: in the narrowest type that keeps every bit of every
-/// value. Otherwise in this type, with rounding if needed.
+/// How to store a column of features: in `type`, with rounding if needed. If `type` is not set, in the
+/// narrowest type that keeps every bit of every value.
 struct StoredAs {
   std::optional<NumberType> type = NumberType::f32;
-  /// [F], only for i8. If empty, the scale of each feature is its maximum magnitude over 127, or there is no
-  /// scale if every value survives.
+  /// [F], only for i8. If empty, the scale of each feature is its maximum magnitude divided by 127, or there
+  /// is no scale if i8 can represent every value.
   std::span<const float> scale = {};
 
   /// Parses "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
@@ -39,7 +39,7 @@ class NarrowColumn {
 
   StoredAs requested_;
   int64_t features_ = 0;
-  // Whether every value so far survives in each type.
+  // Whether each type can represent every value so far.
   bool u8_ = true, i8_ = true, f16_ = true, bf16_ = true;
   Vector<float, Tag::output> largest_;  // [F] maximum magnitudes, for i8.
 };

@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kWidenedAtOnce = 512;  // Number of values that are copied away before they are widened in
-                                        // place.
+// Number of values that are copied to a buffer before they are widened in place.
+constexpr size_t kWidenedAtOnce = 512;
 
 }  // namespace
 

@@ -13,8 +13,9 @@ namespace plimsoll {
 
 class DataSetView;
 
-/// How the rows of a column of features are stored: as numbers of some type, multiplied by the scale of their
-/// feature if there is one (docs/formats/graph.md#narrow-features). Readers get rows as f32. Thread-safe.
+/// How the rows of a column of features are stored: as numbers of one type. If there are scales, a value is
+/// its stored number times the scale of its feature (docs/formats/graph.md#narrow-features). Readers get rows
+/// as f32. Thread-safe.
 struct RowValues {
   NumberType type = NumberType::f32;
   int64_t width = 0;                                                   ///< F
@@ -22,9 +23,9 @@ struct RowValues {
 
   /// Bytes of a row as it is stored.
   int64_t row_bytes() const { return width * bytes_of(type); }
-  /// Widens to.size() / F whole consecutive rows. They must not overlap `to`.
+  /// Widens to.size() / F whole consecutive rows. `from` and `to` must not overlap.
   void widen(const std::byte* from, std::span<float> to) const;
-  /// Returns where to store packed rows within the memory of the result. Then call widen_in_place().
+  /// Returns where to put packed rows within the memory of `rows`, before a call of widen_in_place().
   std::byte* packed_in(std::span<float> rows) const;
   void widen_in_place(std::span<float> rows) const;
 
@@ -33,7 +34,7 @@ struct RowValues {
   static RowValues of(const DataSetView& set, const std::string& column);
 };
 
-/// Returns the name of the column that holds the scale of another.
+/// Returns the name of the column that has the scale of `column`.
 std::string scale_column(const std::string& column);
 
 }  // namespace plimsoll

@@ -17,10 +17,10 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // Limit of the format.
 // Maximum parse events of one entry: enough for hundreds of dimensions, or keys of metadata.
 constexpr int kMaxEvents = 1000;
 constexpr size_t kMaxShown = 200;  // Maximum characters of a name in an error.
-// Headers of models of usual size are part of the slack of a plan.
+// The headers of usual models fit into the slack of a plan.
 constexpr int64_t kUsualHeld = 64 << 10;
-// Bytes held while a header is parsed, per byte of its length: a growing text needs twice its size plus its
-// previous size; the parsed value needs one; the result needs one.
+// Bytes held per byte of a header while it is parsed: a growing text needs twice its size plus its previous
+// size, and the parsed value and the result need one byte each.
 constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
@@ -189,7 +189,8 @@ void SafetensorsView::charge(int64_t bytes) {
   if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());
 }
 
-// The format requires this: tensors that share data would need more memory when each gets a copy.
+// The format forbids gaps and overlaps. Tensors that share data would also need more memory once each has a
+// copy.
 void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
   std::vector<const std::pair<const std::string, TensorSpan>*> in_order;
   const Charge charge(

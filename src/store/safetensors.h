@@ -12,7 +12,8 @@
 
 namespace plimsoll {
 
-/// One tensor of a safetensors file, or one to be written: a view of memory that this object does not own.
+/// A tensor that was read from a safetensors file or will be written to one: a view of memory that this
+/// object does not own.
 struct TensorSpan {
   std::string dtype;  ///< "F32", "I64", ...
   std::vector<int64_t> shape;
@@ -25,7 +26,7 @@ inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< Key in the m
 /// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README). Tensors are
 /// in the order of their names, and data is 64-byte aligned. The file is written under a temporary name,
 /// synced and renamed. Equal tensors and metadata give equal bytes. Sets kChecksum in the metadata, replacing
-/// a given one (docs/formats/safetensors.md#the-checksum).
+/// any given value (docs/formats/safetensors.md#the-checksum).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
@@ -39,7 +40,7 @@ class SafetensorsView {
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }
   const TensorMetadata& metadata() const { return metadata_; }
   const std::string& path() const { return file_.path(); }
-  /// tensor() and meta() throw InputError that names the missing tensor or key.
+  /// tensor() and meta() throw an InputError that names the missing tensor or key.
   const TensorSpan& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;
   /// Releases the pages as MappedFile does. The tensors stay valid, and reading them maps their pages again.

@@ -18,9 +18,9 @@ struct ShardFolder {
   Json common = {};
 };
 
-/// Returns all shards of one set in their order, from folders in any order. Only manifests are read. Errors:
-/// InputError that names the shard: missing, given twice, of another set, not a shard; UsageError (none
-/// given).
+/// Returns all shards of one set, sorted by number; `folders` may be in any order. Only manifests are read.
+/// Errors: InputError that names the shard, if it is missing, given twice, part of another set, or not a
+/// shard; UsageError (no folders).
 std::vector<ShardFolder> open_shards(const std::vector<std::filesystem::path>& folders);
 
 }  // namespace plimsoll

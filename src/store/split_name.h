@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Returns whether a split is for training: its last folder's name begins with "train", as in
+/// Returns whether a split is for training: the last part of its name begins with "train", as in
 /// "hcrl_sa/train_01_attack_free".
 inline bool is_training_split(const std::string& split) {
   const size_t slash = split.rfind('/');

@@ -14,7 +14,7 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-// Checks the columns of a type, and the reasons of those that were left out.
+// Checks the columns of a type, and the reasons given for columns that were left out.
 void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t rows) {
   for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, rows);
   if (!type.object.contains("left_out")) return;

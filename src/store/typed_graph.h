@@ -14,18 +14,19 @@ namespace plimsoll {
 /// Version of a `graph` whose manifest lists node types and edge types (docs/formats/graph.md).
 inline constexpr int kTypedGraphVersion = 3;
 
-/// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
+/// Returns the name of a column of a typed graph: `parts` joined by dots, such as "users.values.age".
 /// Characters other than letters, digits, "-" and "_" are written as %XX, so that different parts give
 /// different names.
 std::string typed_column(const std::vector<std::string_view>& parts);
 
-/// Returns whether a manifest is that of a graph with node types.
+/// Returns whether a manifest describes a graph with node types.
 bool has_node_types(const Json& manifest);
 
-/// One edge type: lists of sources for each node of the target type, sorted by time and source.
+/// One edge type. Each node of the target type has a list of sources, sorted by time and source.
 struct EdgeTypeView {
   std::string source, name, target;
-  /// What has the time of an edge: its "source", its "target", the "edge" itself, or empty for no time.
+  /// Where the time of an edge is stored: "source" or "target" (the time of that node), "edge" (`times`), or
+  /// empty (edges have no times).
   std::string time = {};
   std::span<const int64_t> times = {};     ///< [edges] nanoseconds since 1970-01-01, if `time` is "edge".
   std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
@@ -39,7 +40,7 @@ struct NodeTypeView {
   std::span<const int64_t> time = {};  ///< [nodes] nanoseconds since 1970-01-01, or empty.
 };
 
-/// The seeds of one split of a task: nodes, and the times at which something is to be known about them.
+/// The seeds of one split of a task: nodes, and the times for which something is predicted about them.
 struct SeedsView {
   std::string split;
   std::span<const uint32_t> nodes = {};  ///< [seeds]
@@ -56,8 +57,8 @@ struct TaskView {
 /// lives. Immutable, so any number of threads may read it.
 class TypedGraphView {
  public:
-  /// Opens the folder. Errors: InputError (not a graph with node types; columns that do not agree). The
-  /// content of the columns is not read; `plimsoll verify` checks it.
+  /// Opens the folder. Errors: InputError (not a graph with node types; columns that do not match each
+  /// other). The content of the columns is not read; `plimsoll verify` checks it.
   explicit TypedGraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -77,11 +78,10 @@ class TypedGraphView {
   std::vector<TaskView> tasks_;
 };
 
-/// Returns the tasks of a graph with node types. Errors: InputError (columns that do not agree).
+/// Returns the tasks of a graph with node types. Errors: InputError (columns that do not match each other).
 std::vector<TaskView> read_tasks(const DataSetView& set);
 
-/// Appends the faults of a graph with node types, except wrong checksums, as one sentence each. Errors:
-/// InputError.
+/// Appends one sentence per fault of a graph with node types, except for wrong checksums. Errors: InputError.
 void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
 
 }  // namespace plimsoll

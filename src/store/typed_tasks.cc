@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-// Checks that the columns of the targets of a split are there, with a row for each seed.
+// Checks that the columns of a split's targets exist and have one row per seed.
 void require_targets(const DataSetView& set, const ManifestPlace& split, int64_t seeds) {
   const auto target = object_of(set, split, "target");
   if (target) require_column(set, *target, seeds);

@@ -29,7 +29,8 @@ std::vector<std::string> verify_data_set(const std::filesystem::path& folder) {
   if (kind == nullptr || kind->verify == nullptr) return wrong;
   try {
     kind->verify(folder, wrong);
-  } catch (const InputError& error) {  // Wrong checksums say more than columns that do not agree.
+  } catch (const InputError& error) {
+    // Wrong checksums explain more than columns that do not match each other.
     wrong.emplace_back(error.what());
   }
   return wrong;

@@ -40,7 +40,7 @@ void verify_topology(const GraphView& graph, Findings& findings) {
     }
 }
 
-// Returns whether a row contains a neighbour. Rows ascend.
+// Returns whether a row contains a neighbour. Rows must be ascending.
 bool has_edge(const GraphView& graph, int64_t node, int64_t neighbour) {
   int64_t low = graph.indptr()[static_cast<size_t>(node)];
   int64_t high = graph.indptr()[static_cast<size_t>(node) + 1];
@@ -149,7 +149,8 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (infinite >= 0)
     findings.push_back(fmt::format("node {}: a number of node_target is infinite, expected a number, or NaN",
                                    infinite / graph.target_width()));
-  const bool sound = findings.empty();  // Row ends do not fall, and rows ascend.
+  // Whether row ends never fall and the entries of each row are ascending.
+  const bool sound = findings.empty();
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {

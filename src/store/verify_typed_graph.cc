@@ -10,7 +10,7 @@ namespace {
 
 using TypeFindings = std::vector<std::string>;
 
-// Calls take(begin, end) for the list of each node until it returns false.
+// Calls take(begin, end) for the list of each node until take() returns false.
 template <typename Take>
 void each_list(const EdgeTypeView& edges, const Take& take) {
   for (size_t node = 0; node + 1 < edges.indptr.size(); ++node)
@@ -21,7 +21,7 @@ std::string text_of_type(const EdgeTypeView& edges) {
   return fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
 }
 
-// Checks that lists contain nodes and are sorted by time and source.
+// Checks that lists contain only existing nodes and are sorted by time and source.
 void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
   const std::string name = text_of_type(edges);
   const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());
@@ -105,7 +105,8 @@ void verify_columns(const TypedGraphView& graph, const std::string& type, const 
   }
 }
 
-// Checks that the seeds of tasks, and the nodes that are their targets, are nodes, and the other targets.
+// Checks that the seeds of tasks exist, that targets that are nodes exist, and that the other targets are
+// valid.
 void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
   const Json tasks = graph.set().manifest().value("tasks", Json::array());
   const auto check = [&](const std::string& column, const std::string& type) {

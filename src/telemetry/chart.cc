@@ -122,8 +122,8 @@ Markup draw(const LineChart& chart) {
 
 namespace {
 
-// Draws transparent strips over the areas, one per value of `at`, but none narrower than a unit. On hover a
-// strip shows the values at its highest stack, without a script.
+// Draws transparent strips over the areas, one per value of `at`, but none narrower than one unit. On hover,
+// a strip shows the values of the highest stack that it covers, without a script.
 void draw_strips(Markup& out, const StackedAreas& chart, const std::vector<double>& sums) {
   for (size_t first = 0; first < chart.at.size();) {
     const double left = place_x(chart.x, chart.at[first]);

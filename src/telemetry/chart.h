@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-// Charts as inline SVG with an HTML legend below. Colours and strokes are classes of the style sheet of
-// telemetry/report.cc, so a chart follows the page into dark mode and print. The functions here escape all
+// Charts as inline SVG with an HTML legend below. Colours and strokes are classes of the style sheet in
+// telemetry/report.cc, so a chart adapts to dark mode and print with the page. The functions here escape all
 // texts.
 
 struct ChartPoint {
@@ -37,7 +37,7 @@ Axis axis_over(std::string label, const std::vector<double>& values);
 /// of ten, with 2 and 5 in between if there are few.
 std::vector<double> ticks(const Axis& axis);
 
-/// How a series is drawn: one of kColours colours that colour-blind readers can distinguish.
+/// How a series is drawn: in one of kColours colours that colour-blind readers can distinguish.
 struct Stroke {
   int colour = 0;
   bool dashed = false;
@@ -50,7 +50,7 @@ struct LineChart {
     std::string label;  ///< Empty: no entry in the legend, for example for a second seed.
     Stroke stroke;
     std::vector<ChartPoint> points;
-    bool steps = false;  ///< Whether a value holds until the next point.
+    bool steps = false;  ///< Whether a value is constant until the next point.
   };
   /// A point of interest, with a text that is shown on hover.
   struct Mark {
@@ -64,11 +64,11 @@ struct LineChart {
   std::vector<Series> series;
   std::vector<Mark> marks;
 };
-/// Draws a chart. Points beyond an axis are drawn at its end.
+/// Draws a chart. Points beyond the range of an axis are drawn at its end.
 Markup draw(const LineChart& chart);
 
-/// The sum of several series: areas one above the other, the first at the bottom. A value holds until the
-/// next point. The drawing shows the values on hover.
+/// A stack of several series as areas, the first at the bottom. A value is constant until the next point. The
+/// drawing shows the values on hover.
 struct StackedAreas {
   struct Series {
     std::string label;
@@ -95,12 +95,12 @@ struct Histogram {
   Axis x;
   std::vector<Series> series;
   std::vector<Level> levels;  ///< Vertical lines.
-  std::string share_of;       ///< What the counts of a series count, in words: "graphs of the class".
+  std::string share_of;       ///< What a series counts, in words, such as "graphs of the class".
 };
 Markup draw(const Histogram& chart);
 
-/// Bytes as horizontal bars, each divided into parts, with a mark for the measured bytes, and one common
-/// limit.
+/// Bytes as horizontal bars. Each is divided into parts and has a mark for the measured bytes. All bars have
+/// one limit in common.
 struct ByteBars {
   struct Part {
     std::string label;

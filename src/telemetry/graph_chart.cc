@@ -87,7 +87,7 @@ Markup draw(const GraphChart& chart) {
   std::ranges::reverse(edges);  // The largest is drawn on top.
   const double max = most_of(edges);
   const double max_node = most_of(chart.nodes);
-  // Nodes of a full circle must not hide their neighbours.
+  // If the circle is full, nodes must not cover their neighbours.
   const double room =
       std::numbers::pi * kRadius / static_cast<double>(std::max<size_t>(chart.nodes.size(), 1));
   const double max_radius = std::clamp(room, kMinNode, kMaxNode);

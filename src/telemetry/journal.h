@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// A file of JSON lines, one per event, each written to the file at once. Every line is whole: a line cut
-/// short by a killed process or a full disk is removed. Not thread-safe.
+/// A file of JSON lines, one per event, each written immediately. Every line is complete: a line cut short by
+/// a killed process or a full disk is removed. Not thread-safe.
 class Journal {
  public:
   /// Opens the file; if it exists, continues after its last whole line. Errors: Failure.
   explicit Journal(const std::filesystem::path& path);
-  /// Makes a journal that writes nothing, for ranks that write no files.
+  /// Creates a journal that writes nothing, for ranks that write no files.
   Journal() = default;
-  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, a message
-  /// is printed to stderr the first time, the work continues, and the next event is tried again.
+  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, it is lost
+  /// and the work continues; later events are tried again. A message is printed to stderr the first time.
   void write(const std::string& event, const Json& fields);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The events of a stage's journal that other parts of the program read. Journals have more events.
+/// The events of a stage's journal that other parts of the program read. Journals contain other events too.
 enum class JournalEvent : uint8_t {
   start,
   resume,

@@ -14,9 +14,9 @@ class JournalReader {
  public:
   explicit JournalReader(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Passes the events that were added since the last call to `take`, whole lines only. Lines that are not
-  /// JSON objects are skipped. A missing journal has no events; one that became shorter is read from its
-  /// start.
+  /// Calls `take` for each event that was added since the last read(). Only whole lines are read, and lines
+  /// that are not JSON objects are skipped. A missing journal has no events. A journal that has become
+  /// shorter is read from its start.
   void read(const std::function<void(const Json& event)>& take);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// HTML or SVG that is being written: a text whose bytes are entered in the ledger.
+/// HTML or SVG text under construction. Its bytes are entered in the ledger.
 using Markup = std::basic_string<char, std::char_traits<char>, LedgerAllocator<char, Tag::output>>;
 
 /// Appends formatted text without escaping.

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// A metrics.csv: numbers by column and epoch.
+/// The content of a metrics.csv: numbers by column and epoch.
 struct MetricsTable {
   std::vector<std::string> names;           ///< Names of the columns.
   std::vector<std::vector<double>> values;  ///< [columns][epochs]; NaN for a missing number.

@@ -56,7 +56,7 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
   line += fmt::format(" {}{} {}[{}{}, {}/s{}]", shown(done), of_total, what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), time_left, shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);
-  // fmt::print would throw if the terminal is gone, and so end the work.
+  // fmt::print would throw if the terminal is gone, which would end the work.
   std::fputs(fmt::format("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

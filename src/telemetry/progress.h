@@ -6,11 +6,11 @@
 
 namespace plimsoll {
 
-/// Longer estimates of the time left are not shown: a rate that says so is that of a start.
+/// Longer estimates of the remaining time are not shown, because they come from the slow rate of a start.
 inline constexpr double kMaxEstimateSeconds = 100 * 3600.0;
 
 /// A progress line on stderr in tqdm's format: a bar on a terminal, elsewhere a plain line every 30 s. It may
-/// be updated at any rate and is drawn a few times per second. Not thread-safe.
+/// be updated at any rate. The bar is redrawn only a few times per second. Not thread-safe.
 class Progress {
  public:
   enum class Unit { count, bytes };
@@ -19,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note` is added after the rate: "loss=0.12".
+  /// `note`, such as "loss=0.12", is shown after the rate.
   void update(int64_t done, int64_t total, const std::string& note = "");
 
  private:

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// A page of headings, tables and charts: one HTML file that needs no other file and no network, light or
-/// dark as the reader prefers, suitable for phones and for paper. It has no scripts and is also well-formed
-/// XML. The functions here escape texts. Not thread-safe.
+/// A page of headings, tables and charts: one HTML file that needs no other file and no network. It is light
+/// or dark as the reader prefers, and suits phones and paper. It has no scripts and is also well-formed XML.
+/// The functions here escape texts. Not thread-safe.
 class Report {
  public:
   /// A table. A heading that begins with '<' marks a column of text; the other columns contain numbers. A
@@ -18,8 +18,8 @@ class Report {
   struct Table {
     enum class Kind : uint8_t {
       plain,
-      group,   ///< One cell over the whole width, which says what the next rows have in common.
-      aside,   ///< Set apart, for published results of others.
+      group,   ///< One cell over the whole width, with the heading of the following rows.
+      aside,   ///< Shown separately, for published results of others.
       chosen,  ///< In bold.
     };
     struct Row {
@@ -44,7 +44,7 @@ class Report {
   void paragraph(std::string_view text);
   void table(const Table& table);
   void figures(const std::vector<Figure>& figures);
-  /// Begin and end content that is shown only when its summary is clicked. It is always printed.
+  /// Begin and end content that is shown only when its summary is clicked. On paper it is always included.
   void begin_details(std::string_view summary);
   void end_details();
   void preformatted(std::string_view text);

@@ -17,15 +17,15 @@ constexpr std::string_view kLock = "/run.lock";  // Defined in run/run_lock.h.
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
-  std::error_code error;  // A process may end, or belong to another user.
+  std::error_code error;  // Set if a process has ended, or belongs to another user.
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     entries.push_back(at->path());
   std::ranges::sort(entries);
   return entries;
 }
 
-// Returns whether the folder is that of a run that another one is replacing (run/run_folder.h). It is kept
-// until the other run is complete.
+// Returns whether the folder belongs to a run that is being replaced by a new run (run/run_folder.h). It is
+// kept until the new run is complete.
 bool is_put_aside(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name.starts_with('.') && name.find(".old.") != std::string::npos;

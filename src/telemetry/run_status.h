@@ -18,17 +18,17 @@ template <>
 inline constexpr auto kWords<StageState> = std::to_array<std::string_view>({"running", "done", "interrupted",
                                                                             "out of budget"});
 
-/// A run that a process of this machine is training.
+/// A run that a process on this machine is training.
 struct LiveRun {
   std::filesystem::path folder;
   int64_t process = 0;
 };
 
-/// Returns all live runs that the system shows to this user. They are found by the locks that their processes
-/// hold open. `root` is the folder of /proc; tests pass their own tree.
+/// Returns all live runs that the system shows to this user. They are found by the lock files that their
+/// processes have open. `root` is the folder of /proc; tests pass their own tree.
 std::vector<LiveRun> find_live_runs(const std::string& root = "");
 
-/// Follows a run by the journals of its stages, and by /proc. Not thread-safe.
+/// Follows a run by reading the journals of its stages and /proc. Not thread-safe.
 class RunStatus {
  public:
   explicit RunStatus(std::filesystem::path folder, std::string root = "")

@@ -19,7 +19,7 @@ int thread_of(int track) {
   return track - SpanSink::kRun + 1;
 }
 
-// Microseconds, the unit of the format. Writing whole numbers takes a fifth of the time of a double.
+// Microseconds, the unit of the format. Writing two integers takes a fifth of the time of writing a double.
 struct Time {
   explicit Time(std::chrono::nanoseconds time) : whole(time.count() / 1000), rest(time.count() % 1000) {}
   explicit Time(SpanSink::Clock::time_point at) : Time(std::chrono::nanoseconds(at.time_since_epoch())) {}
@@ -27,7 +27,7 @@ struct Time {
   int64_t rest;
 };
 
-// Appends a line without allocating, because lines written while steps are traced are short.
+// Appends a line. Lines written while steps are traced are short, so this does not allocate.
 template <typename... Args>
 void put_line(Markup& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::memory_buffer line;

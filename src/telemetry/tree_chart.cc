@@ -16,7 +16,7 @@ struct Cell {
   int64_t y = 0;
 };
 
-// Returns places in whole units. The greater extent fills the whole side; y grows upwards.
+// Converts points to whole units. The larger extent fills the whole side, and y grows upwards.
 Vector<Cell, Tag::output> cells_of(const Vector<ChartPoint, Tag::output>& nodes) {
   const auto [left, right] = std::ranges::minmax_element(nodes, {}, &ChartPoint::x);
   const auto [bottom, top] = std::ranges::minmax_element(nodes, {}, &ChartPoint::y);
@@ -46,7 +46,7 @@ Markup draw(const TreeChart& chart) {
     if (parent >= 0) ++children[static_cast<size_t>(parent)];
   put(out, "<path class=\"line branch c{}\" d=\"", chart.colour % Stroke::kColours);
   size_t drawn_to = cells.size();                   // The node at which the pen is, or cells.size().
-  Vector<size_t, Tag::output> shown(cells.size());  // For each node, the node drawn in its place.
+  Vector<size_t, Tag::output> shown(cells.size());  // For each node, the node that is drawn in its stead.
   for (size_t n = 0; n < cells.size(); ++n) {
     shown[n] = n;
     if (chart.parent[n] < 0) continue;

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// How the graphs of an epoch are chosen by their difficulty (engine/data/curriculum.h).
+/// How the graphs of an epoch are chosen according to their difficulty (engine/data/curriculum.h).
 enum class CurriculumKind : uint8_t { none, kdgat, hard_4to1 };
 template <>
 inline constexpr auto kWords<CurriculumKind> = std::to_array<std::string_view>({"none", "kdgat",

@@ -6,7 +6,8 @@
 
 namespace plimsoll {
 
-/// tree_classification: how classes are learned from pretrained weights, and from scratch.
+/// Options of tree_classification: how the classes are learned, both from pretrained weights and from
+/// scratch.
 struct FineTuningSection {
   int64_t max_epochs = 100;
   double learning_rate = 3e-4;

@@ -18,8 +18,8 @@ enum class JkMode : uint8_t { cat, max, lstm };
 template <>
 inline constexpr auto kWords<JkMode> = std::to_array<std::string_view>({"cat", "max", "lstm"});
 
-/// The options of a GATWithJK: a section of the recipe, and the content of a model file. The defaults are the
-/// published small preset, with 65,354 parameters at 2,049 IDs.
+/// The options of a GATWithJK. They are a section of the recipe and are stored in model files. The defaults
+/// are the published small preset, with 65,354 parameters at 2,049 IDs.
 struct GatOptions {
   int64_t num_ids = 2049;    ///< Rows of the embedding: one per ID of the vocabulary, and one for unknown
                              ///< IDs.
@@ -36,11 +36,11 @@ struct GatOptions {
   JkMode jk = JkMode::cat;
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
 
-  // Keys that only the recipe has.
+  // Keys that exist only in the recipe.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = true;  ///< The key `edge_features`.
-  double id_dropout = 0;          ///< Share of training graphs whose IDs become unknown.
-  double learning_rate = 0;       ///< 0: training.learning_rate.
+  double id_dropout = 0;          ///< Share of training graphs whose IDs are replaced by the unknown ID.
+  double learning_rate = 0;       ///< 0: use training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.

@@ -17,7 +17,7 @@ constexpr bool is_attention(ConvKind conv) {
   return conv == ConvKind::gat || conv == ConvKind::gatv2;
 }
 
-/// The normalisation after a convolution: `batch` is over a block, `graph` is GraphNorm.
+/// The normalisation after a convolution: `batch` normalises over a block, `graph` is GraphNorm.
 enum class NormKind : uint8_t { none, batch, graph };
 template <>
 inline constexpr auto kWords<NormKind> = std::to_array<std::string_view>({"none", "batch", "graph"});
@@ -27,14 +27,15 @@ enum class LayerJoin : uint8_t { last, cat, max };
 template <>
 inline constexpr auto kWords<LayerJoin> = std::to_array<std::string_view>({"last", "cat", "max"});
 
-/// The options of a Gnn: a section of the recipe, and the content of a model file.
+/// The options of a Gnn. They are a section of the recipe and are stored in model files.
 struct GnnOptions {
   ConvKind conv = ConvKind::gin;
   int64_t in_features = 0;
   int64_t edge_features = 0;  ///< Number of edge features, which only gat and gatv2 read.
-  /// Whether the first edge feature is its weight, by which the other convolutions multiply.
+  /// Whether the first edge feature is the weight of the edge, by which the convolutions other than gat and
+  /// gatv2 multiply.
   bool edge_weight = false;
-  int64_t num_ids = 0;  ///< If above 0, the first feature is an index below it, which is embedded.
+  int64_t num_ids = 0;  ///< If above 0, the first node feature is an index below num_ids, which is embedded.
   int64_t embedding = 8;
   int64_t layers = 3;
   int64_t hidden = 64;  ///< Channels of a layer; for gat and gatv2, the total of all heads.
@@ -44,9 +45,9 @@ struct GnnOptions {
   Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
   double dropout = 0;
   int64_t classes = 2;       ///< Number of classes, or of values.
-  bool node_head = false;    ///< Evaluate nodes, not graphs.
-  bool values = false;       ///< Return values, not logits of classes.
-  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
+  bool node_head = false;    ///< Whether outputs are per node, not per graph.
+  bool values = false;       ///< Whether outputs are values, not logits of classes.
+  bool standardize = false;  ///< Whether node features are standardised (nn/feature_units.h).
 };
 
 template <EitherOf<GnnOptions> Section, typename Visit>

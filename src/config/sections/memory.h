@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// How a plan determines the memory of blocks: from shapes alone, by running small made-up blocks, or also by
-/// running a whole step.
+/// How a plan determines the memory of blocks: `from_shapes` from shapes alone, `measured` by running small
+/// artificial blocks, `trial` by also running a whole step.
 enum class Estimation : uint8_t { from_shapes, measured, trial };
 template <>
 inline constexpr auto kWords<Estimation> = std::to_array<std::string_view>({"static", "measured", "trial"});

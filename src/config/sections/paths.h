@@ -18,29 +18,29 @@ enum class PathNorm : uint8_t { none, batch };
 template <>
 inline constexpr auto kWords<PathNorm> = std::to_array<std::string_view>({"none", "batch"});
 
-/// The options of a model of messages along paths of three edges between nodes with coordinates, SGMP or
-/// GTMP: the section `paths` of the recipe, and the content of a model file.
+/// The options of SGMP and GTMP, models that pass messages along paths of three edges between nodes with
+/// coordinates. They are the section `paths` of the recipe and are stored in model files.
 struct SgmpOptions {
   int64_t in_features = 0;
   int64_t hidden = 64;
   int64_t layers = 3;
   PathMode mode = PathMode::corrected;
-  double cutoff = 10;  ///< Largest distance that Gaussians cover.
+  double cutoff = 10;  ///< Largest distance that the Gaussians cover.
   int64_t tile = 256;  ///< Maximum number of paths in memory at once.
   PathDirection direction = PathDirection::both;
-  bool distances_only = false;  ///< Use no angles and torsions.
+  bool distances_only = false;  ///< Whether angles and torsions are left out.
   PathReduce aggregate = PathReduce::sum;
-  int64_t spanning_trees = 0;  ///< 0: use all paths. N: use paths of random spanning trees, one in training
-                               ///< and the mean over N in evaluation.
+  int64_t spanning_trees = 0;  ///< 0: use all paths. N > 0: use the paths of random spanning trees, of one
+                               ///< tree in training and of N trees, averaged, in evaluation.
   PathReduce readout = PathReduce::sum;
   PathNorm norm = PathNorm::none;
-  bool gtmp = false;         ///< GTMP: pool the outputs of nodes, not their embeddings.
+  bool gtmp = false;  ///< Whether the model is GTMP, which pools the outputs of nodes, not their embeddings.
   int64_t classes = 2;       ///< Number of classes, or of values.
-  bool node_head = false;    ///< Evaluate nodes, not graphs.
-  bool values = false;       ///< Return values, not logits of classes.
-  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
+  bool node_head = false;    ///< Whether outputs are per node, not per graph.
+  bool values = false;       ///< Whether outputs are values, not logits of classes.
+  bool standardize = false;  ///< Whether node features are standardised (nn/feature_units.h).
 
-  // A key that only the recipe has.
+  // A key that exists only in the recipe.
   AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.
 };
 

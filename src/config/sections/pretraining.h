@@ -7,22 +7,23 @@
 
 namespace plimsoll {
 
-/// The loss of pairs of nodes (nn/tree_pretraining.h).
+/// The loss on pairs of nodes (nn/tree_pretraining.h).
 enum class OrderLoss : uint8_t { vendrov, norm, squared };
 template <>
 inline constexpr auto kWords<OrderLoss> = std::to_array<std::string_view>({"vendrov", "norm", "squared"});
 
-/// GT-SSL: what a model of paths learns from unlabelled trees.
+/// Options of GT-SSL: what an SGMP or GTMP model learns from unlabelled trees.
 struct PretrainingOptions {
   int64_t bins = 50;        ///< Bins of the histogram of distances to a node's children.
   int64_t angle_bins = 0;   ///< Bins of the histogram of angles to a node's children; 0: angles are not
                             ///< learned.
-  AutoOrNumber range = {};  ///< Upper end of the histogram of distances; `auto`: that of paths.cutoff.
+  AutoOrNumber range = {};  ///< Upper end of the histogram of distances; `auto`: paths.cutoff.
   bool leaves = true;       ///< Whether nodes without children count in the growth loss.
   OrderLoss order = OrderLoss::vendrov;
   double order_weight = 1;
-  double margin = 1;  ///< Margin for pairs of nodes neither of which descends from the other.
-  /// Node from which the forest of a graph that is not a forest starts; -1: the node with the most edges.
+  double margin = 1;  ///< Margin for pairs of nodes of which neither is a descendant of the other.
+  /// If a graph is not a forest, the root from which its spanning forest is built; -1: the node with the most
+  /// edges.
   int64_t root = -1;
 };
 

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Which neighbours a sample has if there are more than the fan-out: drawn at random, or the latest.
+/// How a sample selects neighbours if there are more than the fan-out: at random, or the latest.
 enum class SampledNeighbours : uint8_t { random, latest };
 template <>
 inline constexpr auto kWords<SampledNeighbours> = std::to_array<std::string_view>({"random", "latest"});
@@ -17,20 +17,20 @@ enum class NeighbourAggregation : uint8_t { sum, mean };
 template <>
 inline constexpr auto kWords<NeighbourAggregation> = std::to_array<std::string_view>({"sum", "mean"});
 
-/// The rows that a seed of the test sees: those up to the `test_timestamp` of the data set, or up to its own
-/// time.
+/// The rows that a seed of the test split can see: rows up to the `test_timestamp` of the data set (cutoff),
+/// or up to the seed's own time (rolling).
 enum class TestHistory : uint8_t { cutoff, rolling };
 template <>
 inline constexpr auto kWords<TestHistory> = std::to_array<std::string_view>({"cutoff", "rolling"});
 
-/// The error of a value that regression minimises.
+/// The error that regression minimises.
 enum class ValueError : uint8_t { absolute, squared };
 template <>
 inline constexpr auto kWords<ValueError> = std::to_array<std::string_view>({"absolute", "squared"});
 
-/// Models of a graph with node types.
+/// Options of models for a graph with node types.
 struct RelationalSection {
-  std::string task = {};  ///< A task of the data set.
+  std::string task = {};  ///< The name of a task of the data set.
   int64_t channels = 64;
   NeighbourAggregation aggregation = NeighbourAggregation::sum;
   SampledNeighbours neighbours = SampledNeighbours::random;

@@ -14,7 +14,7 @@ struct ProfileSection {
   int64_t wait = 1;
   int64_t warmup = 1;
   int64_t active = 0;
-  bool operators = false;  ///< Also trace torch's operators, which takes additional time.
+  bool operators = false;  ///< Also trace torch's operators, which costs additional time.
 };
 
 /// How a run is monitored. It does not change the result, so it is not part of the run's identity.

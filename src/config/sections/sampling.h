@@ -12,7 +12,7 @@ struct SamplingSection {
   std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1: all.
   bool replace = false;
   bool weighted = false;
-  int64_t negatives = 1;        ///< Pairs without an edge per pair with an edge.
+  int64_t negatives = 1;        ///< Number of pairs without an edge per pair with an edge.
   bool exclude_targets = true;  ///< Do not sample the edges that a block predicts, in either direction.
 };
 

@@ -19,8 +19,7 @@ struct SplitSection {
   double test = 0;
   AutoOrNumber embargo = {};                ///< Number of graphs, or `auto`.
   std::vector<std::string> leave_out = {};  ///< Names of attacks.
-  int64_t rule = 2;                         ///< Version of the rule; 1 for runs that were made before rule 2
-                                            ///< existed.
+  int64_t rule = 2;  ///< Version of the rule for splits; 1 for runs from before rule 2 existed.
 };
 
 template <EitherOf<SplitSection> Section, typename Visit>

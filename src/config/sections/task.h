@@ -9,7 +9,7 @@ enum class ModelKind : uint8_t { gnn, sgmp, gtmp };
 template <>
 inline constexpr auto kWords<ModelKind> = std::to_array<std::string_view>({"gnn", "sgmp", "gtmp"});
 
-/// Source of the mean and scale of targets if init_from is set.
+/// Where the mean and scale of targets come from if init_from is set.
 enum class TargetScaleSource : uint8_t { data, model };
 template <>
 inline constexpr auto kWords<TargetScaleSource> = std::to_array<std::string_view>({"data", "model"});

@@ -22,23 +22,23 @@ inline constexpr auto kWords<ScheduleKind> = std::to_array<std::string_view>({"c
 enum class Precision : uint8_t { full, bf16_mixed, fp16_mixed };
 template <>
 inline constexpr auto kWords<Precision> = std::to_array<std::string_view>({"32", "bf16-mixed", "16-mixed"});
-// Lightning has another word for full precision.
+// Accepts Lightning's word for full precision.
 inline void translate_word(Precision, std::string& text) {
   if (text == "32-true") text = "32";
 }
 
-/// Whether the backward pass computes the values of layers again. `automatic` decides by the budget.
+/// Whether the backward pass recomputes the outputs of layers. `automatic` decides by the budget.
 enum class GradientCheckpointing : uint8_t { automatic, on, off };
 template <>
 inline constexpr auto kWords<GradientCheckpointing> = std::to_array<std::string_view>({"auto", "on", "off"});
-// YAML reads `on` and `off` as words, but users write true and false.
+// Users may write true and false, which YAML does not read as the words `on` and `off`.
 inline void translate_word(GradientCheckpointing, std::string& text) {
   if (text == "true") text = "on";
   if (text == "false") text = "off";
 }
 
-/// Number of lanes of a batch, whose gradients are summed separately (engine/blocks/lane_tree.h). `automatic`
-/// decides by the number of parameters.
+/// Number of lanes of a batch. The gradients of each lane are summed separately (engine/blocks/lane_tree.h).
+/// `automatic` decides by the number of parameters.
 enum class LaneCount : uint8_t { automatic, one, two, four, eight, sixteen, thirty_two, sixty_four };
 template <>
 inline constexpr auto kWords<LaneCount> = std::to_array<std::string_view>({"auto", "1", "2", "4", "8", "16",

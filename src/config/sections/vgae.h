@@ -9,34 +9,34 @@
 
 namespace plimsoll {
 
-/// The last function of the decoder: sigmoid for features in [0, 1], tanh for features in [-1, 1].
+/// The decoder's output activation: sigmoid for features in [0, 1], tanh for features in [-1, 1].
 enum class VgaeOutput : uint8_t { sigmoid, tanh };
 template <>
 inline constexpr auto kWords<VgaeOutput> = std::to_array<std::string_view>({"sigmoid", "tanh"});
 
-/// The options of a GraphAutoencoderNeighborhood: a section of the recipe, and the content of a model file.
-/// The defaults are the published small preset, with 85,908 parameters at 2,049 IDs.
+/// The options of a GraphAutoencoderNeighborhood. They are a section of the recipe and are stored in model
+/// files. The defaults are the published small preset, with 85,908 parameters at 2,049 IDs.
 struct VgaeOptions {
-  /// Rows of the embedding and classes of the ID heads: one per ID of the vocabulary, and one for unknown
-  /// IDs.
+  /// Number of rows of the embedding and of classes of the ID heads: one per ID of the vocabulary, and one
+  /// for unknown IDs.
   int64_t num_ids = 2049;
   int64_t in_features = 11;  ///< Number of node features, of which the first is the ID index.
   int64_t embedding = 4;
   /// Widths of the encoder's layers; a last one equal to `latent` is dropped.
   std::vector<int64_t> hidden = {80, 40};
   int64_t latent = 16;
-  /// Heads of the encoder's first layer, if they divide its width; the other layers have one.
+  /// Heads of the encoder's first layer, if their number divides its width; the other layers have one.
   int64_t heads = 1;
-  /// Heads of the decoder's first layer, if they divide its width and it is not the last.
+  /// Heads of the decoder's first layer, if their number divides its width and the layer is not the last.
   int64_t decoder_heads = 4;
   double dropout = 0.1;
   VgaeOutput output = VgaeOutput::sigmoid;
   int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0: none.
 
-  // Keys that only the recipe has.
+  // Keys that exist only in the recipe.
   ModelPreset preset = ModelPreset::small;
   bool use_edge_features = false;  ///< The key `edge_features`.
-  double learning_rate = 0;        ///< 0: training.learning_rate.
+  double learning_rate = 0;        ///< 0: use training.learning_rate.
 };
 
 /// Sets the sizes and the preset; the other options get their defaults.

@@ -51,7 +51,7 @@ struct ArrayPair {
   Numbers first;
   std::optional<Numbers> second;
   int64_t edges = 0;
-  bool rows = true;  // An edge is a row of `first`, or a column; without a `second`.
+  bool rows = true;  // Without a `second`: whether an edge is a row of `first`; otherwise it is a column.
 
   ArrayPair(const std::vector<fs::path>& paths, std::optional<EdgeArrayLayout> layout) : first(paths[0]) {
     const std::vector<int64_t>& shape = first.shape();
@@ -127,14 +127,15 @@ EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   name_features();
 }
 
-// Returns whether the options, or the text before this one, say that the text has a header.
+// Returns whether, according to the options or to the previous text, the text has a header.
 bool EdgeList::has_header(const EdgeText& text) const {
   const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
   const bool expected =
       options_.header.value_or(named(options_.source) || named(options_.target) || named(options_.weight) ||
                                std::any_of(options_.features.begin(), options_.features.end(), named));
   if (!expected || texts_.empty() || !texts_[0].format.header) return expected;
-  // A later text has the columns of the first text in any order, or continues it without a header.
+  // A later text has a header with the columns of the first text in any order, or continues the first text
+  // without a header.
   const auto sorted = [](std::vector<std::string> names) {
     std::sort(names.begin(), names.end());
     return names;

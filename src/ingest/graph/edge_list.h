@@ -22,28 +22,27 @@ enum class EdgeArrayLayout : uint8_t { rows, columns };
 template <>
 inline constexpr auto kWords<EdgeArrayLayout> = std::to_array<std::string_view>({"rows", "columns"});
 
-/// Roles of the columns of edge files.
+/// The columns of edge files, by role.
 struct EdgeListOptions {
   std::vector<std::filesystem::path> files = {};
-  std::string source = "0";  ///< A column, by its name or by its number from 0; for text only.
+  std::string source = "0";  ///< A column, given by its name or its index from 0; for text only.
   std::string target = "1";
   std::string weight = {};                 ///< A column, or a .npy file; empty: no weights.
   std::vector<std::string> features = {};  ///< Columns, or one .npy file of [E, K].
-  /// Whether texts have a header; nullopt: determined from their contents.
+  /// Whether texts have a header; nullopt: determined from their content.
   std::optional<bool> header = std::nullopt;
   Comments comments = Comments::leading;
   std::optional<EdgeArrayLayout> layout = {};  ///< Unset: determined by the shape of the array.
 };
 
-/// Edges that were read: n edges with W values each.
+/// A batch of n edges with W values each.
 struct EdgeBatch {
-  Vector<uint64_t, Tag::ingest> source, target;  ///< [n] IDs; for text IDs their hash64.
+  Vector<uint64_t, Tag::ingest> source, target;  ///< [n] IDs; for text IDs, their hash64().
   Vector<float, Tag::ingest> values;             ///< [n, W]: the weight, if there is one, then the features.
   /// Text IDs, alternating source and target; empty for numbers.
   Vector<char, Tag::ingest> texts;
   Vector<uint32_t, Tag::ingest> text_ends;  ///< [2n], or empty.
-  int64_t comments = 0;                     ///< Lines before or between the edges that were skipped as
-                                            ///< comments.
+  int64_t comments = 0;  ///< Number of lines before or between the edges that were skipped as comments.
 
   size_t size() const { return source.size(); }
   void clear();
@@ -55,18 +54,18 @@ struct EdgeBatch {
 struct IdRules {
   bool texts = false;
   uint64_t seed = 0;  ///< Seed of the hash of text IDs.
-  /// Valid numbers are below this.
+  /// Valid numeric IDs are below this.
   uint64_t limit = uint64_t{1} << 63;
-  /// If set, all IDs except this one are valid: the first edge that has it is reported with file and line.
+  /// If set, all IDs except this one are valid: the first edge with this ID is reported with file and line.
   std::optional<uint64_t> unknown = std::nullopt;
   std::string nodes = {};  ///< Where the nodes are defined, for error messages.
   /// Throw PaddedId for a number with a leading zero.
   bool refuse_padded = false;
-  bool row_is_id = false;  ///< Whether IDs are 0 .. V-1, and rows of arrays are in their order.
+  bool row_is_id = false;  ///< Whether IDs are 0 .. V-1 and row r of an array belongs to ID r.
 };
 
-/// Thrown for an ID such as 007 if it is not known whether IDs are numbers; `where` is its file, line and
-/// column.
+/// Thrown for an ID such as 007 if it is not known whether IDs are numbers. `where` is the ID's file, line
+/// and column.
 struct PaddedId {
   std::string where;
   std::string id;
@@ -82,8 +81,8 @@ struct EdgeText {
   std::optional<MatrixMarket> matrix = std::nullopt;
 };
 
-/// Edges from text (docs/giant-graphs.md), plain, zstd or gzip, from MatrixMarket, or from .npy arrays. It
-/// holds almost no memory: each call of read() reads the files. Not thread-safe.
+/// Reads edges from text (docs/giant-graphs.md; plain, zstd or gzip), from MatrixMarket, or from .npy arrays.
+/// It needs almost no memory: each call of read() reads the files again. Not thread-safe.
 class EdgeList {
  public:
   /// Opens the files: reads the first lines of texts and the headers of arrays. Errors: InputError,
@@ -96,29 +95,30 @@ class EdgeList {
   const std::vector<std::string>& feature_names() const { return feature_names_.all(); }
   /// Returns W: the number of features, plus one if there is a weight.
   size_t values() const { return feature_names_.size() + (has_weight() ? 1 : 0); }
-  /// Returns the sizes of the parts that can be read separately: texts, in bytes, or arrays with their
-  /// values, in edges.
+  /// Returns the sizes of the parts that can be read separately: the bytes of each text, or the number of
+  /// edges of each array with its values.
   std::vector<int64_t> part_sizes() const;
   /// Restricts reading to the parts [first, end).
   void keep(std::pair<size_t, size_t> parts);
-  /// edge_files() returns the files with edges that are read; value_files() returns the .npy files with
+  /// edge_files() returns the files of the edges that are read; value_files() returns the .npy files with the
   /// weights and features of all edges.
   std::vector<std::filesystem::path> edge_files() const;
   std::vector<std::filesystem::path> value_files() const;
-  /// Number of nodes of MatrixMarket files; -1 for other lists.
+  /// Number of nodes that MatrixMarket files state; -1 for other lists.
   int64_t nodes() const;
-  /// Returns the file that says it, and the line.
+  /// Returns the file and the line that state nodes().
   std::string nodes_place() const;
-  /// Returns sentences about what is read in a way that its owner may not expect: values that are rounded,
-  /// columns in another order, and, unless `ids_are_given`, IDs that become texts.
+  /// Returns sentences about input that is read in a way that the user may not expect: values that are
+  /// rounded, columns in another order, and, unless `ids_are_given`, IDs that are read as texts.
   std::vector<std::string> notes(bool ids_are_given) const;
   /// Number of texts whose first line is a header.
   int64_t headers() const;
-  /// Returns an upper bound of the number of edges; a large number if it is unknown.
+  /// Returns an upper bound of the number of edges, which is a large number if nothing is known.
   int64_t max_edges() const;
 
   /// Reads all edges in the order of the files, parsed on `threads` threads. `take` is called by one thread
-  /// at a time, and also gets the number of file bytes read. Errors: InputError with file, line and column.
+  /// at a time, with a batch of edges and the number of file bytes read so far. Errors: InputError with file,
+  /// line and column.
   void read(const IdRules& rules, int threads,
             const std::function<void(const EdgeBatch&, int64_t bytes)>& take) const;
 
@@ -133,7 +133,7 @@ class EdgeList {
   EdgeListOptions options_;
   FeatureNames feature_names_;
   std::vector<EdgeText> texts_;
-  // Each entry is one array of [E, 2] or [2, E], or two of [E].
+  // Each entry is one array [E, 2] or [2, E], or two arrays [E].
   std::vector<std::vector<std::filesystem::path>> arrays_;
   int64_t rows_before_ = 0, rows_after_ = 0;  // Number of rows before and after the kept rows of arrays.
   bool numbers_ = true;

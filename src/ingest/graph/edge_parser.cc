@@ -37,7 +37,7 @@ std::string expected_id(std::string_view field) {
   return "a node ID, a whole number from 0; IDs that are texts need --ids text";
 }
 
-// Parses an ID that is not a few digits.
+// Parses an ID that consists of more than a few digits.
 uint64_t parse_odd_id(std::string_view field) {
   uint64_t id = 0;
   const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
@@ -140,12 +140,12 @@ class LineParser {
   size_t needed_ = 0;
 };
 
-// Some whole lines of the texts, in order.
+// A chunk of whole lines of the texts, in order.
 struct Piece {
   Vector<char, Tag::ingest> buffer;
   size_t bytes = 0;
   size_t text = 0;
-  bool first = false;  // Whether no row of its text comes before it.
+  bool first = false;  // Whether no row of its text comes before this chunk.
   int64_t bytes_read = 0;
   ParsedEdges parsed;
 };

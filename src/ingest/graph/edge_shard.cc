@@ -19,7 +19,7 @@ namespace {
 
 const DataKindRegistration kEdgeShardKind({.name = kEdgeShard, .merge = merge_graph});
 
-// Identifies the input of all shards: names and sizes of all files.
+// Returns the identity of the input of all shards, from the names and sizes of all files.
 std::string identity_of(const std::vector<fs::path>& files) {
   Hasher all;
   for (const fs::path& path : files) {
@@ -35,8 +35,8 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
   return options.ids == NodeIds::text || (options.ids == NodeIds::automatic && !list.has_numbers());
 }
 
-// Returns rules that reject IDs that are known at this point not to be nodes; those of a node table are
-// checked when it is read.
+// Returns rules that reject IDs that are already known not to be nodes. The IDs of a node table are checked
+// when the table is read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
   IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == NodeIds::automatic};

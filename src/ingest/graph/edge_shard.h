@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// Kind of a data set with the edges of a shard.
+/// The kind of data set that holds the edges of a shard.
 inline constexpr const char* kEdgeShard = "edge_shard";
 
-/// Reads the edges of a shard into a data set (docs/formats/graph.md): in the order of the first sort of a
-/// graph, and with the IDs of their ends if these define the nodes. The merge handles nodes without edges,
-/// rows of nodes, and splits. Errors: those of ingest_graph().
+/// Reads the edges of a shard into a data set (docs/formats/graph.md). The edges are in the order of the
+/// first sort of a graph. The IDs of their ends are stored if these define the nodes. merge_graph() reads
+/// nodes without edges, rows of nodes, and splits. Errors: those of ingest_graph().
 GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const GraphProgress& progress,
                                   FileSystem& files);
 
@@ -24,7 +24,7 @@ class EdgeShards {
  public:
   /// Errors: InputError.
   explicit EdgeShards(const std::vector<ShardFolder>& shards);
-  /// Compares all checksums; must be called before edges are added. `progress` gets the number of bytes done.
+  /// Verifies all checksums; must be called before edges are added. `progress` gets the number of bytes done.
   /// Errors: InputError.
   void check(const std::function<void(int64_t)>& progress) const;
 
@@ -34,7 +34,7 @@ class EdgeShards {
   int64_t edges_read() const { return edges_read_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Adds all edges, in the order of the input.
+  /// Adds all edges to `edges`, in the order of the input.
   void add_edges(GraphEdges& edges) const;
   /// Does the same as gather_ends() for all edges.
   void add_ends(ExternalSort* ids, UniqueTexts* texts) const;

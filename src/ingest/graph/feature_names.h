@@ -7,15 +7,16 @@
 
 namespace plimsoll {
 
-/// Names of features. The ledger is also charged for their copies in the tables of a graph and in its
-/// manifest. Not thread-safe.
+/// Names of features. The bytes entered in the ledger include later copies in the tables of a graph and in
+/// its manifest. Not thread-safe.
 class FeatureNames {
  public:
   static constexpr int64_t kMax = int64_t{1} << 20;
 
-  /// Adds a name. Errors: InputError, which begins with `where`, for more than kMax names; BudgetExceeded.
+  /// Adds a name. Errors: InputError, whose text begins with `where`, for more than kMax names;
+  /// BudgetExceeded.
   void add(std::string name, const std::string& where);
-  /// Adds feature_0, feature_1 and so on.
+  /// Adds the names feature_0, feature_1 and so on.
   void add_numbers(int64_t count, const std::string& where);
 
   const std::vector<std::string>& all() const { return names_; }

@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the result for an output that already is what would be made; nullopt for any other.
+// Returns the result if the output already exists and has the same provenance; nullopt otherwise.
 std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance,
                                            const std::vector<fs::path>& sources) {
   if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, co
                            .classes = view.tables().classes};
 }
 
-// Files with node data, which the merge reads.
+// Returns the files with node data, which the merge reads.
 std::vector<fs::path> node_files(const GraphIngestOptions& options) {
   std::vector<fs::path> all = NodeTable(options.nodes).files();
   for (const fs::path& path : options.splits)
@@ -40,7 +40,7 @@ std::vector<fs::path> node_files(const GraphIngestOptions& options) {
   return all;
 }
 
-// Sources of edges from the shards, and of nodes from the current files.
+// Returns the sources of edges, from the shards, and the sources of nodes, from the current files.
 Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list,
                     const GraphIngestOptions& options) {
   const size_t values = list.value_files().size();

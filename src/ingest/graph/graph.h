@@ -27,43 +27,45 @@ inline constexpr auto kWords<NodeIds> = std::to_array<std::string_view>({"auto",
 struct GraphIngestOptions {
   EdgeListOptions edges = {};
   NodeTableOptions nodes = {};
-  /// Files of IDs: text with one per line, or .npy.
+  /// Files of IDs: a text with one ID per line, or a .npy array.
   std::array<std::filesystem::path, kGraphSplits.size()> splits = {};
-  int64_t node_count = -1;  ///< All IDs are below this; -1: derived from the inputs.
+  int64_t node_count = -1;  ///< Number of nodes; all IDs are below it. -1: derived from the inputs.
   NodeIds ids = NodeIds::automatic;
   EdgeDirection direction = EdgeDirection::in;
   bool undirected = false;  ///< Add each edge in both directions.
-  bool dedup = false;       ///< Keep only the first of edges with the same ends.
+  bool dedup = false;       ///< Keep only the first of all edges with the same ends.
   SelfLoops self_loops = SelfLoops::keep;
-  /// dtype of x: auto (the narrowest that keeps every bit), f32, or rounded.
+  /// Type in which x is stored: "auto" (the narrowest type that keeps every bit), "f32", or a type to which
+  /// values are rounded.
   std::string features_dtype = "auto";
   NodeOrderKind order = NodeOrderKind::none;
   std::filesystem::path out = {};
-  Shard shard = {};  ///< The part of the edge files to read; they are only sorted, for merge_graph().
+  /// The part of the edge files to read. A shard is only sorted; merge_graph() makes the graph.
+  Shard shard = {};
   int threads = 1;
   bool force = false;  ///< Replace an existing output.
-  /// Receives a sentence about input that is read in a way that its owner may not expect.
+  /// Called with a sentence about input that is read in a way that the user may not expect.
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
 struct GraphIngestResult {
-  bool already_there = false;        ///< Whether the output already held these sources, so that nothing was
-                                     ///< done.
-  NodeIds ids = NodeIds::automatic;  ///< Kind of IDs; `automatic` only for a shard, which does not determine
-                                     ///< it.
+  /// Whether the output had already been made from these sources, so that nothing was done.
+  bool already_there = false;
+  NodeIds ids = NodeIds::automatic;  ///< Kind of IDs; `automatic` only for a shard, for which the kind is not
+                                     ///< determined.
   int64_t nodes = 0;
   int64_t edges = 0;       ///< Number of stored edges.
   int64_t edges_read = 0;  ///< Number of input edges.
   int64_t node_features = 0;
   int64_t edge_features = 0;
   int64_t classes = 0;
-  int64_t targets = 0;  ///< Numbers to predict per node.
+  int64_t targets = 0;  ///< Number of values to predict per node.
   int64_t source_bytes = 0;
   int64_t comments = 0;  ///< Lines of edge files that were skipped as comments.
   int64_t headers = 0;   ///< Lines of edge files that were skipped as headers.
 };
 
-/// Receives the current activity and its progress, such as bytes read or edges written.
+/// Called with the current activity and its progress, such as bytes read or edges written.
 using GraphProgress = std::function<void(const char* what, int64_t done, int64_t total)>;
 
 /// Reads a graph of any size into a `graph` data set, within the free memory of the ledger: edges and node
@@ -74,8 +76,8 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
                                FileSystem& files = FileSystem::disk());
 
 /// Merges the shards of one graph. The result equals that of ingest_graph() without --shard, byte for byte.
-/// Node data is read only now, from its original place; edge files are only read to locate a bad edge.
-/// Errors: those of open_shards() and ingest_graph().
+/// Node data is read only by the merge, from its original files; edge files are read only to locate an
+/// invalid edge. Errors: those of open_shards() and ingest_graph().
 Merged merge_graph(const MergeRequest& request);
 
 }  // namespace plimsoll

@@ -26,12 +26,13 @@ constexpr int64_t kMaxNodes = int64_t{1} << 32;  // Indices are u32.
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
-// Nodes without edges that the size of a matrix may add without --node-count: 1 GiB of row ends.
+// Maximum number of nodes without edges that the size of a matrix may add unless --node-count is given: 1 GiB
+// of row ends.
 constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
 // Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};
-// Thrown if two texts have the same hash; another seed gives them different ones.
+// Thrown if two texts have the same hash. With another seed, they have different hashes.
 struct HashCollision {};
 
 /// One attempt to make the data set, with one kind of IDs.
@@ -84,7 +85,7 @@ class GraphBuild {
 
   const GraphIngestOptions& options_;
   const EdgeList& list_;
-  // Shards of the list, or null. With shards the list is only read to locate an error.
+  // Shards of the list, or null. If there are shards, the list is read only to locate an error.
   const EdgeShards* shards_;
   NodeTable table_;
   bool dense_;
@@ -167,7 +168,7 @@ void GraphBuild::settle_dense() {
 }
 
 void GraphBuild::read_edges() {
-  const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // Edges that are sorted here.
+  const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // Number of edges that this process sorts.
   edges_ = std::make_unique<GraphEdges>(scratch_, edge_rules(options_, list_),
                                         shards_ != nullptr ? sorts_once(options_) : in_order(), max);
   const bool gather = !dense_ && !table_.has_ids();  // Otherwise the table defines the nodes.
@@ -226,7 +227,8 @@ void GraphBuild::require_single_rows() {
   }
 }
 
-// Says what nodes without edges cost before they are written, if the numbers have large gaps.
+// If the IDs have large gaps, gives a note with the bytes that nodes without edges need, before they are
+// written.
 void GraphBuild::announce_far_ids() const {
   const bool given = options_.node_count >= 0 || (table_.exists() && !table_.has_ids());
   if (!dense_ || given) return;
@@ -240,7 +242,8 @@ void GraphBuild::announce_far_ids() const {
       format_count(nodes - 1), format_count(nodes), format_count(named), format_bytes(8 * nodes)));
 }
 
-// Says the same about the size of a matrix, which may be wrong by many digits: a very large one is refused.
+// Does the same for the size of a matrix, and refuses a very large one, because the size may be wrong by many
+// digits.
 void GraphBuild::require_confirmed(int64_t nodes, int64_t named) const {
   const std::string text = fmt::format(
       "{}: the size of the matrix makes {} nodes, of which at most {} have an edge: {} of row ends",
@@ -252,7 +255,7 @@ void GraphBuild::require_confirmed(int64_t nodes, int64_t named) const {
   options_.note(text + " are written; --ids sparse numbers only the IDs that occur");
 }
 
-// Says that lines were skipped which may be edges, as texts may begin with # or %.
+// Gives a note if lines that may be edges were skipped, because text IDs may begin with # or %.
 void GraphBuild::announce_comments() const {
   if (!rules_.texts || result_.comments == 0 || options_.edges.comments == Comments::none) return;
   options_.note(fmt::format("{} {} skipped as comments; if IDs begin with # or %, give --comments none",
@@ -275,7 +278,7 @@ void GraphBuild::index_ids() {
     throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxNodes));
 }
 
-// Numbers texts in byte order and writes them as the table of names.
+// Numbers the text IDs in byte order and writes them as the table of names.
 void GraphBuild::index_texts() {
   auto hashes = scratch_.sort("hashes", GraphScratch::kNodes, sizeof(uint32_t), kUnlimited);
   int64_t nodes = 0;
@@ -321,7 +324,7 @@ void GraphBuild::order_by_degree() {
   order.by_node().remove();
 }
 
-// Orders nodes by the topology. Edges have nodes instead of IDs at this point.
+// Orders nodes by the topology. At this point, edges refer to nodes, not to IDs.
 void GraphBuild::order_by_edges() {
   const fs::path folder = scratch_.folder / "topology";
   {

@@ -14,55 +14,56 @@
 
 namespace plimsoll {
 
-/// Treatment of self-loops. `add` adds one to each node that has none.
+/// What to do with self-loops. `add` adds one to each node that has none.
 enum class SelfLoops : uint8_t { keep, drop, add };
 template <>
 inline constexpr auto kWords<SelfLoops> = std::to_array<std::string_view>({"keep", "drop", "add"});
 
 /// Transformations of edges.
 struct EdgeRules {
-  bool out = false;         ///< A row holds the targets of its node's edges instead of the sources.
+  bool out = false;  ///< A node's row has the targets of its outgoing edges instead of the sources of its
+                     ///< incoming edges.
   bool undirected = false;  ///< Add each edge in both directions.
-  bool dedup = false;       ///< Keep only the first of edges with the same ends.
+  bool dedup = false;       ///< Keep only the first of all edges with the same ends.
   SelfLoops loops = SelfLoops::keep;
   bool weight = false;  ///< Whether the first value of an edge is its weight.
-  size_t features = 0;  ///< Number of the other values.
+  size_t features = 0;  ///< Number of values other than the weight.
 
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
-/// Adds the IDs of all ends to `ids` if they are numbers, otherwise to `texts`. The other one may be null.
+/// Adds the IDs of all ends to `ids` if they are numbers, otherwise to `texts`. The unused one may be null.
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 
-/// Sorts edges from input order into the order of rows and, within a row, of neighbours; edges with the same
-/// ends stay in input order. Uses three sorts, or one if the IDs are the nodes. Not thread-safe.
+/// Sorts edges by row and, within a row, by neighbour. Edges with the same ends stay in input order. Needs
+/// three sorts, or one if the IDs are the nodes. Not thread-safe.
 class GraphEdges {
  public:
-  /// `direct`: the IDs of edges are the nodes. `max` is the maximum number of edges.
+  /// `direct` is true if the IDs in the edges are the nodes. `max` is the maximum number of edges.
   GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max);
 
   void add(const EdgeBatch& edges);
-  /// Adds `edges` stored edges that another object's write_run() wrote to a file, starting at byte `begin`.
+  /// Adds `edges` edges that write_run() of another object wrote to a file, starting at byte `begin`.
   void take_run(const std::filesystem::path& path, int64_t begin, int64_t edges);
   /// Must be called after all edges have been added.
   void seal();
-  /// Writes the result of the first sort, after seal(), for take_run().
+  /// Writes the result of the first sort in the format of take_run(). Call it after seal().
   void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
   /// Deletes the files of the first sort.
   void remove() { first_sort().remove(); }
-  /// Calls take() for each ID, ascending, with the number of edges that have it as a neighbour; not if
-  /// `direct`.
+  /// Calls take() for each ID, in ascending order, with the number of edges that have it as a neighbour. Must
+  /// not be called if `direct`.
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
   /// Replaces IDs by nodes, unless they are nodes already. Throws UnknownId.
   void relabel(const NodeIndex& index);
-  /// Replaces the numbers of nodes by those in `index`.
+  /// Renumbers the nodes according to `index`.
   void renumber(const NodeIndex& index);
   /// Writes indptr and indices in the same way as write().
   void write_topology(int64_t nodes, GraphWriter& writer) const;
   /// Writes indptr, indices and the values of edges; must be the last call.
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
 
-  /// Number of edges after all additions of reverse edges, without the loops that write() adds.
+  /// Number of edges including reverse edges, without the self-loops that write() adds.
   int64_t added() const { return added_; }
 
  private:

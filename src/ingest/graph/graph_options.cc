@@ -39,8 +39,8 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
                {"self_loops", options.self_loops},
                {"features_dtype", options.features_dtype},
                {"order", options.order}};
-  // Options that were added later are listed only if they are used, so that older data sets are still
-  // recognised as the same.
+  // Options that were added in later versions are listed only if they are used, so that data sets of earlier
+  // versions are still recognised as the same.
   if (edges.header == false) json["header"] = "no";
   if (edges.comments != Comments::leading) json["comments"] = edges.comments;
   if (edges.layout) json["layout"] = *edges.layout;
@@ -62,7 +62,7 @@ std::string column_or_path(const std::string& text) {
   return names_array(text) ? whole_path(text) : text;
 }
 
-// The text is "no", because false has always stood for detection.
+// The text is "no", because the value false stands for detection.
 std::optional<bool> read_header(const Json& header) {
   if (header.is_string()) return false;
   return header.get<bool>() ? std::optional(true) : std::nullopt;

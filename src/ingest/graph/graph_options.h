@@ -6,13 +6,13 @@
 
 namespace plimsoll {
 
-/// Returns the options for the provenance of a graph; files are given by their names only.
+/// Returns the options for the provenance of a graph. Files are given only by their names.
 Json graph_options_json(const GraphIngestOptions& options);
 
-/// Returns the options that a shard stores for the merge; files are given by their absolute paths.
+/// Returns the options that a shard stores for the merge. Files are given by their absolute paths.
 Json graph_inputs_json(const GraphIngestOptions& options);
-/// Parses the result of graph_inputs_json(), which lacks output, shard and threads. Errors: Json::exception,
-/// UsageError (not understood).
+/// Parses the result of graph_inputs_json(), which does not contain output, shard and threads. Errors:
+/// Json::exception, UsageError (not understood).
 GraphIngestOptions read_graph_inputs(const Json& inputs);
 
 /// Returns the transformations of edges that these options request.

@@ -62,7 +62,7 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
   row_of.remove();
   node_of->seal();
 
-  // A record has the features, the numbers to predict, the class and the split.
+  // A record has the features, the values to predict, the class and the split.
   const size_t x_bytes = table.width() * sizeof(float);
   const size_t number_bytes = x_bytes + table.target_width() * sizeof(float);
   std::vector<std::byte> record(number_bytes + sizeof(int64_t) + sizeof(int8_t));
@@ -134,7 +134,7 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
 
 namespace {
 
-// Refuses an array that lists no nodes, or whose meaning is ambiguous.
+// Refuses an array that is not a list of nodes, or whose meaning is ambiguous.
 void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) {
   const std::string& path = array.path();
   if (array.shape().empty() || array.shape().size() > 2 || array.columns() != 1)
@@ -155,7 +155,7 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
             : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
 }
 
-// Finds lists that are masks: all of their numbers are 0 or 1, and there are as many as nodes.
+// Detects masks given as lists: all of their numbers are 0 or 1, and there is one per node.
 class LooksLikeMask {
  public:
   void add(uint64_t id) {

@@ -14,8 +14,8 @@ namespace plimsoll {
 /// Writes x, y and the splits of a table whose row r belongs to node r.
 void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, GraphWriter& writer);
 
-/// Does the same for a table in another order. `row_of` maps the IDs of the rows to their row numbers, u32;
-/// it is read and removed. Errors: InputError (a node without a row, if rows have features).
+/// Does the same for a table in another order. `row_of` maps IDs to indices of rows, u32; it is read and then
+/// removed. Errors: InputError (a node without a row, if rows have features).
 void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeIndex& index,
                        const GraphScratch& scratch, GraphWriter& writer);
 

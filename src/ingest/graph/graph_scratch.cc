@@ -7,7 +7,7 @@ namespace plimsoll {
 
 int64_t memory_for_sorts(int threads) {
   constexpr int64_t kOutputBytes = 4 * kMiB;  // Buffers of columns.
-  constexpr int64_t kMax = 2 * kGiB;          // More memory makes nothing faster.
+  constexpr int64_t kMax = 2 * kGiB;          // More memory does not make the sorts faster.
   const Ledger& ledger = Ledger::process();
   if (ledger.cap() == Ledger::kUnlimited) return kMax;
   const int64_t free = ledger.cap() - ledger.held() - kOutputBytes;

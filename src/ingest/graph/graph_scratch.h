@@ -10,26 +10,26 @@
 
 namespace plimsoll {
 
-/// Returns the part of the ledger's free memory that the sorts of an ingest may use: the rest is for written
-/// columns and for text parsed on `threads` threads.
+/// Returns the bytes of the ledger's free memory that the sorts of an ingest may use. The rest is for the
+/// columns being written and for text that is parsed on `threads` threads.
 int64_t memory_for_sorts(int threads);
 
-/// Folder for the runs of an ingest's sorts, and their total memory.
+/// The folder for the runs of an ingest's sorts, and the total memory of the sorts.
 struct GraphScratch {
   std::filesystem::path folder;
   FileSystem& files;
   int64_t memory;
-  /// Called now and then by long loops; throws to stop the work.
+  /// Called now and then by long loops; may throw to stop the work.
   std::function<void()> tick = [] {};
 
-  /// Calls tick() for some of the records that a loop counts.
+  /// Calls tick() for some of the records of a loop; `record` is the index of the record.
   void tick_at(int64_t record) const {
     if (record % (int64_t{1} << 18) == 0) tick();
   }
 
   // Shares of the memory, in percent. Two sorts of edges exist at the same time, one being read and one being
-  // filled. In addition there are one sort of all IDs, and a few with one record per node. At the end only
-  // the sort of the rows of nodes exists.
+  // filled, together with one sort of all IDs and a few sorts with one record per node. At the end, only the
+  // sort of the rows of nodes exists (kAlone).
   static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
 
   ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t max) const {

@@ -14,8 +14,9 @@ struct MatrixMarket {
   bool symmetric = false;  ///< Whether an entry also stands for the edge from j to i.
 };
 
-/// Returns nullopt for a file that does not begin with `%%MatrixMarket`. Errors: InputError with file and
-/// line for a matrix that is not a graph: dense, complex, not square.
+/// Reads these lines; returns nullopt for a file that does not begin with `%%MatrixMarket`. Errors:
+/// InputError with file and line for a matrix that is not a graph, such as one that is dense, complex or not
+/// square.
 std::optional<MatrixMarket> read_matrix_market(const std::filesystem::path& path);
 
 }  // namespace plimsoll

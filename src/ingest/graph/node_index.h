@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-/// Maps IDs to nodes: pairs in the order of the IDs, on disk if they do not fit into memory. IDs are the
-/// user's numbers, or hashes of their texts. Not thread-safe.
+/// Maps IDs to nodes. It has pairs of ID and node, sorted by ID, on disk if they do not fit into memory. IDs
+/// are numbers of the user, or hashes of text IDs. Not thread-safe.
 class NodeIndex {
  public:
   /// Maps the IDs 0 .. nodes-1 to themselves.
   explicit NodeIndex(int64_t nodes) : nodes_(nodes) {}
-  /// Maps the keys of `ids`, which must be sealed, to nodes. Its payload is the node, a u32; without a
-  /// payload nodes are numbered from 0.
+  /// Maps the keys of `ids`, which must be sealed, to nodes. If `has_nodes`, the payload of a record is the
+  /// node, a u32; otherwise nodes are numbered from 0 in the order of the keys.
   NodeIndex(std::shared_ptr<ExternalSort> ids, bool has_nodes, int64_t nodes)
       : nodes_(nodes), ids_(std::move(ids)), has_nodes_(has_nodes) {}
 
@@ -46,7 +46,7 @@ class NodeIndex {
     int64_t at_ = -1;
   };
 
-  /// Deletes its files.
+  /// Deletes the files of the index.
   void remove() {
     if (ids_) ids_->remove();
   }

@@ -24,7 +24,7 @@ NodeKeys by_frequency(const Topology& topology) {
         degrees[static_cast<size_t>(node)] += static_cast<uint32_t>(neighbours.size());
       },
       [](int64_t) {});
-  // Expected number of samples that have a node at this hop.
+  // Expected number of samples that contain each node at this hop.
   Vector<float, Tag::columns> samples(nodes, 1);
   Vector<float, Tag::columns> next(nodes, 0);
   Vector<float, Tag::columns> sum(nodes, 0);
@@ -41,7 +41,7 @@ NodeKeys by_frequency(const Topology& topology) {
     std::swap(samples, next);
     for (size_t node = 0; node < nodes; ++node) sum[node] += samples[node];
   }
-  // The bits of non-negative floats have the same order as the floats.
+  // The bits of non-negative floats sort like the floats.
   for (size_t node = 0; node < nodes; ++node) degrees[node] = ~std::bit_cast<uint32_t>(sum[node]);
   return degrees;
 }

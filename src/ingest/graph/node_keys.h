@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The order of nodes: by ID, by degree, or by node_keys().
+/// The order of nodes: by ID (none), by degree, or by node_keys() (frequency, partition).
 enum class NodeOrderKind : uint8_t { none, degree, frequency, partition };
 template <>
 inline constexpr auto kWords<NodeOrderKind> = std::to_array<std::string_view>({"none", "degree", "frequency",
@@ -16,14 +16,14 @@ inline constexpr auto kWords<NodeOrderKind> = std::to_array<std::string_view>({"
 
 using NodeKeys = Vector<uint32_t, Tag::columns>;
 
-/// Returns a sort key for each node of a `graph`, [V], such that rows that are read together are adjacent
-/// when nodes are sorted by ascending key.
+/// Returns a sort key for each node of a `graph`, [V]. If nodes are sorted by ascending key, rows that are
+/// read together are adjacent.
 ///
-/// `frequency`: rows that sampling reads most often come first. The key is the expected number of samples
-/// that contain the node if all nodes are seeds, with 15, 10 and 5 neighbours per hop. Pre-sampling estimates
-/// this number: Yang et al., "GNNLab", EuroSys 2022, section 6. Needs 16 bytes per node. `partition`: parts
-/// of about 16,384 nodes with few edges between them, one after the other (stream_partition). Needs 12 bytes
-/// per node.
+/// `frequency`: the rows that sampling reads most often are first. The order is by the expected number of
+/// samples that contain the node if all nodes are seeds, with 15, 10 and 5 neighbours per hop. Pre-sampling
+/// would estimate this number (Yang et al., "GNNLab", EuroSys 2022, section 6). Needs 16 bytes per node.
+/// `partition`: nodes are grouped into parts of about 16,384 nodes with few edges between parts
+/// (stream_partition). Needs 12 bytes per node.
 ///
 /// The topology is read in order, with up to `memory` bytes of Tag::cache. The result is the same on every
 /// machine. `order` must be frequency or partition. Errors: those of DiskTopology; BudgetExceeded.

@@ -122,7 +122,8 @@ bool NodeTable::has_header(size_t id) const {
                     "--nodes-header yes or --nodes-header no",
                     options_.table.string(), fmt::join(first, "', '")));
   };
-  bool counts = first.size() > 1;  // 0, 1, 2, ...: pandas writes these for columns without names.
+  // Whether the fields are 0, 1, 2, ..., which pandas writes for columns without names.
+  bool counts = first.size() > 1;
   for (size_t i = 0; i < first.size(); ++i) counts &= first[i] == std::to_string(i);
   if (counts) throw ask();
   if (is_number(first[id])) return false;
@@ -289,7 +290,8 @@ void NodeTable::add_label(std::string label) {
   labels_seen_.emplace(std::move(label), 0);
 }
 
-// Numbers classes by their labels if these are numbers, otherwise in the byte order of the labels.
+// If labels are numbers, these are the classes; otherwise numbers the classes in the byte order of their
+// labels.
 void NodeTable::number_classes() {
   std::vector<std::string> labels;
   for (const auto& [label, unused] : labels_seen_) labels.push_back(label);

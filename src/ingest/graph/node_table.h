@@ -17,30 +17,31 @@
 
 namespace plimsoll {
 
-/// Data of nodes, one row per node: a text, and arrays with the same number of rows.
+/// The files with the data of nodes, one row per node: a text, and arrays with the same number of rows.
 struct NodeTableOptions {
   std::filesystem::path table = {};  ///< Text, plain, zstd or gzip; empty: no text.
-  /// Whether the text has a header; nullopt: it has one if columns are named, or if its first ID is not a
+  /// Whether the text has a header; nullopt: it has one if options name columns, or if its first ID is not a
   /// number.
   std::optional<bool> header = std::nullopt;
   std::string id = {};     ///< Column of the IDs; empty: the first. Text only.
   std::string label = {};  ///< Column of the labels; empty: no labels.
-  std::string split = {};  ///< Column with train, valid, test or none; empty: no splits.
+  std::string split = {};  ///< Column whose values are train, valid, test or none; empty: no splits.
   /// Columns of features; a field may hold several numbers separated by blanks.
   std::vector<std::string> features = {};
-  /// Value for features that are empty, NA or NaN; nullopt: these are refused.
+  /// Value for features that are empty, NA or NaN; nullopt: such features are an error.
   std::optional<float> missing = std::nullopt;
-  std::string unlabelled = {};  ///< Additional label that stands for no label, like empty fields and -1.
-  /// Numbers [V, F] (number_array.h), or a text with as many rows and fields and without a header.
+  std::string unlabelled = {};  ///< A label that stands for no label, in addition to empty fields and -1.
+  /// Numbers [V, F] (number_array.h), or a text with V rows of F fields and without a header.
   std::filesystem::path feature_array = {};
   RawArray feature_layout = {};  ///< Type and shape of feature_array if it has no header.
-  bool link = false;             ///< Whether the file of features is linked instead of read row by row.
+  bool link = false;             ///< Whether to link the file of features instead of reading it row by row.
   /// Whole numbers [V] or [V, 1], -1 or NaN for unlabelled; or a text with one number per line.
   std::filesystem::path label_array = {};
-  std::filesystem::path target_array = {};  ///< Numbers to predict [V] or [V, T], NaN if unknown.
+  std::filesystem::path target_array = {};  ///< Values to predict, [V] or [V, T], NaN if unknown.
 };
 
-/// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
+/// Reads the data of nodes row by row. Not thread-safe. Errors of all functions: InputError with file and
+/// line, or row.
 class NodeTable {
  public:
   /// Reads the header, and the first row to find the number of features.
@@ -48,7 +49,7 @@ class NodeTable {
 
   /// Whether there is any node data.
   bool exists() const { return has_ids() || rows_ >= 0 || text_features_ || text_labels_; }
-  /// Numbers to predict per node, T; 0 for none.
+  /// Number of values to predict per node, T; 0: none.
   size_t target_width() const {
     return options_.target_array.empty() ? 0 : static_cast<size_t>(targets_.columns());
   }
@@ -69,10 +70,10 @@ class NodeTable {
   /// Returns sentences about values that are rounded.
   std::vector<std::string> notes() const;
 
-  /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text, and may throw
-  /// errors of the reader `at`.
+  /// Reads IDs and labels. Must be called once, before read(). `take` is called with the ID of each row of a
+  /// text, and may throw errors of the reader `at`.
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
-  /// Line of the text with the first row; known after scan().
+  /// The line of the text that has the first row; known after scan().
   int64_t first_line() const { return first_line_; }
   /// classes() is the number of classes, 0 without labels; class_names() is empty if the labels are whole
   /// numbers from 0. Both are known after scan().
@@ -94,7 +95,7 @@ class NodeTable {
     size_t id = 0;
     std::optional<size_t> label, split;
     std::vector<size_t> features;
-    std::vector<size_t> widths;  // Number of features in each of them.
+    std::vector<size_t> widths;  // Number of features in each of these columns.
   };
   void open_table();
   bool has_header(size_t id) const;

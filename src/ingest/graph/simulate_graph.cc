@@ -24,9 +24,9 @@ enum GraphDraw : uint32_t { kNeighbours, kFeatures, kNode, kCentres };
 
 constexpr uint32_t kSameCommunity = 0xB3333333;  // 70 % of neighbours.
 constexpr int64_t kMaxNeighbours = 1 << 20;      // Maximum neighbours per node.
-constexpr int64_t kChunkNumbers = 1 << 18;       // Features and neighbours that are made at once.
+constexpr int64_t kChunkNumbers = 1 << 18;       // Number of features and neighbours that are made at once.
 
-// Returns the cube of a uniform number in [0, 1): small numbers, which hubs have, are likely.
+// Returns the cube of a uniform number in [0, 1), so that small numbers, which stand for hubs, are likely.
 double cubed(uint32_t bits) {
   const double u = bits * 0x1p-32;
   return u * u * u;
@@ -39,8 +39,8 @@ float bell(uint32_t a, uint32_t b) {
   return static_cast<float>(sum) * static_cast<float>(1.7320508 / 65536);
 }
 
-// Communities are ranges of places with the hubs first. Nodes are the shuffled places, so that their numbers
-// reveal nothing.
+// A community is a range of places, with the hubs first. The index of a node is its shuffled place, so that
+// indices reveal nothing.
 class MadeUpGraph {
  public:
   explicit MadeUpGraph(const GraphSimulation& options)
@@ -54,8 +54,8 @@ class MadeUpGraph {
       for (int64_t f = 0; f < options.features; ++f) {
         const auto bits = philox_(philox_counter(Purpose::simulation, kCentres, static_cast<uint32_t>(c),
                                                  static_cast<uint32_t>(f), 0));
-        // Two centres are at distance 2 for any F, and noise is 1 in each dimension, so a node's own features
-        // reveal little.
+        // Two centres are at a distance of about 2 for any F, and the noise is 1 in each dimension, so a
+        // node's own features reveal little.
         centres_.push_back(bell(bits[0], bits[1]) *
                            static_cast<float>(std::sqrt(2.0 / static_cast<double>(options.features))));
       }

@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-/// A graph to generate. docs/giant-graphs.md describes it.
+/// The graph to generate, which docs/giant-graphs.md describes.
 struct GraphSimulation {
   int64_t nodes = 0;                    ///< V, at most 2^32.
   double degree = 20;                   ///< Approximate mean degree.
   int64_t features = 0;                 ///< Features per node, F.
   std::string features_dtype = "auto";  ///< Same as in GraphIngestOptions.
-  int64_t classes = 2;                  ///< Number of communities, each of which is a class; at most V.
+  int64_t classes = 2;                  ///< Number of communities, at most V. Each community is a class.
   uint64_t seed = 1;
   std::filesystem::path out = {};
   int threads = 1;
@@ -23,15 +23,15 @@ struct GraphSimulation {
 };
 
 struct GraphSimulationResult {
-  bool already_there = false;  ///< Whether the output already held this graph, so that nothing was done.
+  bool already_there = false;  ///< Whether the output was already this graph, so that nothing was done.
   int64_t nodes = 0;
   int64_t edges = 0;
 };
 
 /// Generates a `graph` of any size, with communities and hubs, and with features and labels from which a
-/// network can learn. Only a few thousand nodes per thread are in memory. The same options give the same
-/// bytes. `progress` gets the number of nodes done and in total. Errors: UsageError, Failure (disk, an
-/// existing output), BudgetExceeded.
+/// network can learn. Only a few thousand nodes per thread are in memory at a time. The same options give the
+/// same bytes. `progress` is called with the number of nodes done and the total. Errors: UsageError, Failure
+/// (disk, an existing output), BudgetExceeded.
 GraphSimulationResult simulate_graph(const GraphSimulation& options,
                                      const std::function<void(int64_t, int64_t)>& progress,
                                      FileSystem& files = FileSystem::disk());

@@ -14,9 +14,9 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kNoSplit = kGraphSplits.size();  // No split.
-constexpr size_t kWrittenAtOnce = 1 << 14;        // Edges, nodes or numbers that are written at once.
+constexpr size_t kWrittenAtOnce = 1 << 14;  // Number of edges, nodes or values that are written at once.
 
-// Two hash words of a pair of nodes, in either order.
+// A hash of two words of a pair of nodes; it does not depend on the order of the nodes.
 struct PairHash {
   Philox philox;
   std::array<uint64_t, 2> operator()(int64_t a, int64_t b) const {
@@ -103,7 +103,7 @@ class EdgeSplit {
 
   static double share_of(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-  // kNoSplit means that the edge remains and is not predicted.
+  // kNoSplit means that the edge is kept and is not predicted.
   size_t split_of(int64_t node, int64_t neighbour) const {
     const auto words = hash_(node, neighbour);
     const double share = share_of(words[0]);
@@ -150,7 +150,7 @@ class EdgeSplit {
     pairs_[split].clear();
   }
 
-  // Writes edges_ with their columns.
+  // Writes the edges in edges_ with their columns.
   void write_kept(GraphWriter& writer) {
     const auto rows = [&](const auto& column, int64_t width, auto&& values, auto&& append) {
       values.clear();

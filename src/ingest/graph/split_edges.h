@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// The choice of edges of a graph to hold out, and the output for the rest.
+/// The edges of a graph to hold out, and the output folder.
 struct EdgeSplitOptions {
   std::filesystem::path graph = {};  ///< Folder of an existing `graph`.
   std::filesystem::path out = {};
@@ -22,21 +22,20 @@ struct EdgeSplitOptions {
 };
 
 struct EdgeSplitResult {
-  bool already_there = false;  ///< Whether the output already held this split, so that nothing was done.
-  bool undirected = false;     ///< Whether every edge exists in both directions, so that both count as one
-                               ///< pair.
+  bool already_there = false;  ///< Whether the output was already this split, so that nothing was done.
+  /// Whether every edge exists in both directions; both directions are then one pair.
+  bool undirected = false;
   int64_t nodes = 0;
   int64_t edges = 0;                                 ///< Number of edges that remain.
   std::array<int64_t, kGraphSplits.size()> pairs{};  ///< Number of pairs of each split.
 };
 
-/// Writes a copy of a `graph` without the held-out edges: both directions of a
-/// held-out pair are left out. The pairs of each
-/// split are the columns train_edges, valid_edges and test_edges. The split of a pair depends only on (seed,
-/// its two nodes); self-loops remain, and are not pairs. Only a few thousand edges are in memory at a time.
-/// `progress` gets the number of edges done and in total, over two passes. Errors: InputError (not a graph;
-/// rows that are not ascending, or list a neighbour twice), UsageError (fractions), Failure (disk, an
-/// existing output).
+/// Writes a copy of a `graph` without the held-out edges; both directions of a held-out pair are left out.
+/// The pairs of the splits are in the columns train_edges, valid_edges and test_edges. The split of a pair
+/// depends only on the seed and its two nodes. Self-loops are kept, and are not pairs. Only a few thousand
+/// edges are in memory at a time. `progress` is called with the number of edges done and the total, over two
+/// passes. Errors: InputError (not a graph; rows that are not ascending, or list a neighbour twice),
+/// UsageError (fractions), Failure (disk, an existing output).
 EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress,
                             FileSystem& files = FileSystem::disk());

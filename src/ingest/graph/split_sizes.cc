@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-// Splits ascend, so that one pass over all of them finds the nodes that several have.
+// The nodes of each split are ascending, so one pass over all splits finds the nodes that are in several.
 SplitSizes split_sizes(const GraphView& graph) {
   SplitSizes sizes;
   std::array<size_t, kGraphSplits.size()> at{};

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Number of nodes in each split of a graph, and in more than one of them.
+/// Number of nodes in each split of a graph, and in more than one split.
 struct SplitSizes {
   std::array<int64_t, kGraphSplits.size()> nodes{};
   int64_t overlapping = 0;

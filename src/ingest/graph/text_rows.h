@@ -9,10 +9,11 @@
 
 namespace plimsoll {
 
-/// Whether the first bytes of a file, unpacked, may be text: no control characters but tabs and line ends.
+/// Returns whether a file may be text: its first bytes, decompressed, have no control characters except tabs
+/// and line ends.
 bool begins_as_text(const std::filesystem::path& path);
 
-/// Rows of numbers in a text without a header, such as node-feat.csv.gz of OGB, read in order. Not
+/// Reads, in order, the rows of numbers in a text without a header, such as OGB's node-feat.csv.gz. Not
 /// thread-safe. Errors: InputError with file, line and column; BudgetExceeded.
 class TextRows {
  public:
@@ -21,9 +22,9 @@ class TextRows {
   size_t columns() const { return format_.columns.size(); }
   /// Reads the next row, which must have as many fields as the first; returns false at the end.
   bool next();
-  /// A field of the current row, valid until next().
+  /// Returns a field of the current row, valid until the next call of next().
   std::string_view field(size_t column) const { return fields_[column]; }
-  /// The position of the current row, for errors.
+  /// The reader, at the current row, for errors.
   const LineReader& at() const { return lines_; }
 
  private:

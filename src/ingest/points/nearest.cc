@@ -18,7 +18,7 @@ namespace {
 
 using Points = Vector<uint32_t, Tag::ingest>;
 
-// The part of `pos` that is in `points`, with the interface that nanoflann needs.
+// The points of `pos` whose indices are in `points`, with the interface that nanoflann needs.
 struct Cloud {
   std::span<const float> pos;
   const Points& points;
@@ -35,8 +35,8 @@ struct Cloud {
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Cloud>, Cloud,
                                                  kCoordinates, uint32_t>;
 
-// The k nearest points except for the point itself, by distance and then by index. nanoflann's own result set
-// keeps the first one it finds of equally distant points.
+// The k nearest points, except the point itself, by distance and then by index. nanoflann's own result set
+// would keep whichever of several equally distant points it finds first.
 class Nearest {
  public:
   using DistanceType = double;  // Names that nanoflann 1.5 and later uses.
@@ -64,7 +64,7 @@ class Nearest {
     found_.insert(std::upper_bound(found_.begin(), found_.end(), entry), entry);
     return true;
   }
-  void sort() {}  // nanoflann 1.5 and later calls it; the points found are always sorted.
+  void sort() {}  // Called by nanoflann 1.5 and later. The points found are always sorted.
 
  private:
   const uint32_t self_;
@@ -90,10 +90,10 @@ class Edges {
   Vector<int32_t, Tag::ingest>& edges_;
 };
 
-// Points whose place is shared by enough others get their edges without a search: from the others with the
-// lowest indices. A search would visit all points at a place, because all are equally near: quadratic for
-// clouds padded with zeros. The tree holds, of such a place, at most one point more than a search from
-// another point needs.
+// If enough points have the same place, each gets its edges without a search, from those of the others with
+// the lowest indices. A search would visit all points at the place, because all are equally near, and would
+// need quadratic time for clouds padded with zeros. Of the points at such a place, the tree contains at most
+// one more than a search from another place needs.
 class SharedPlaces {
  public:
   SharedPlaces(std::span<const float> pos, size_t others, Edges& edges)

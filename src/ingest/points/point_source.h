@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The points of one set.
+/// One set of n points with F features each.
 struct PointSet {
   Vector<float, Tag::ingest> pos;       ///< [n, 3].
   Vector<float, Tag::ingest> features;  ///< [n, F].
@@ -31,15 +31,16 @@ class PointSource {
  public:
   virtual ~PointSource() = default;
 
-  /// Replaces `set` by the next one; returns false after the last one.
+  /// Replaces `set` by the next set; returns false after the last one.
   virtual bool next(PointSet& set) = 0;
   virtual const std::vector<std::string>& features() const = 0;  ///< Names of the F features.
   /// Number of sets; 0 if it is not known in advance.
   virtual int64_t sets() const { return 0; }
 
-  /// Opens an array [sets, points, numbers] (.npy, f32) whose first two or three numbers are coordinates, as
-  /// `dimensions` says; or a text with a header and the columns graph, x, y and, optionally, z and label. Its
-  /// other columns are features. Errors: those above, and UsageError for `dimensions`.
+  /// Opens an array [sets, points, numbers] (.npy, f32), in which the first two or three numbers, given by
+  /// `dimensions`, are coordinates; or a text with a header and the columns graph, x, y and, optionally, z
+  /// and label. All other numbers or columns are features. Errors: those above, and UsageError for
+  /// `dimensions`.
   static std::unique_ptr<PointSource> open(const std::filesystem::path& path, int64_t dimensions);
 };
 

@@ -14,8 +14,9 @@ namespace plimsoll {
 
 inline constexpr int64_t kMaxSetClasses = 65536;
 
-/// Labels or targets of point sets, in their order: an array (.npy), or a text with one line per set and
-/// commas between numbers. Not thread-safe. Errors of all functions: InputError with file and line or row.
+/// The labels or targets of point sets, in the order of the sets: an array (.npy), or a text with one line
+/// per set and commas between numbers. Not thread-safe. Errors of all functions: InputError with file and
+/// line or row.
 class SetAnswers {
  public:
   /// Opens classes: whole numbers [sets], -1 for no class.
@@ -24,8 +25,8 @@ class SetAnswers {
   static SetAnswers numbers(const std::filesystem::path& path) { return SetAnswers(path, false); }
 
   int64_t width() const { return width_; }
-  /// next_class() returns the class of the next set; the other one writes its numbers to `row`. Errors: those
-  /// above, also after the last set.
+  /// next_class() returns the class of the next set; next_numbers() writes its targets to `row`. Errors:
+  /// those above; InputError after the last set.
   int64_t next_class();
   void next_numbers(Vector<float, Tag::ingest>& row);
   /// Must be called after all sets have been read. Errors: InputError if there are more rows than sets.
@@ -38,7 +39,7 @@ class SetAnswers {
   std::string path_;
   int64_t width_ = 1;
   int64_t at_ = 0;
-  NpyView array_;  // Used if lines_ is null.
+  NpyView array_;  // Used only if lines_ is null.
   std::unique_ptr<LineReader> lines_;
   std::optional<std::string_view> line_;  // The next line.
 };

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// SWC types by number; higher numbers count as other.
+// Names of SWC types by number; all higher numbers are "other".
 constexpr std::array<const char*, 9> kSwcTypes = {
     "undefined", "soma", "axon", "basal_dendrite", "apical_dendrite", "custom", "neurite", "glia", "other"};
 

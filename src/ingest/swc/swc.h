@@ -15,7 +15,7 @@ struct SwcOptions {
   std::vector<std::filesystem::path> sources = {};
   std::filesystem::path out = {};
   std::filesystem::path labels = {};  ///< A table of files and their labels; empty: no classes.
-  /// Node features. `depth` can be added.
+  /// Node features. `depth` may be added.
   std::vector<std::string> features = {"radius", "children", "type"};
   /// Distance between points in um; 0: the original points are kept.
   double step = 0;
@@ -25,10 +25,11 @@ struct SwcOptions {
 };
 
 struct SwcResult {
-  bool already_there = false;  ///< Whether the output already held this source, so that nothing was done.
-  int64_t files = 0;           ///< Number of files that became graphs.
+  /// Whether the output had already been made from this source, so that nothing was done.
+  bool already_there = false;
+  int64_t files = 0;  ///< Number of files that became graphs.
   int64_t graphs = 0;
-  int64_t points = 0;  ///< Points in these files.
+  int64_t points = 0;  ///< Number of points in these files.
   int64_t nodes = 0;
   int64_t edges = 0;
   int64_t skipped_files = 0, skipped_labels = 0;
@@ -37,10 +38,10 @@ struct SwcResult {
   std::vector<std::string> classes = {};
 };
 
-/// Makes a `graph_set` of trees: nodes with coordinates, parents before children, and each edge in both
-/// directions. One file at a time is in memory. `progress` gets the number of graphs done, and 0; `note` gets
-/// a message for each skipped file or label. Errors: InputError (file and line), UsageError (options),
-/// BudgetExceeded; the output is then unchanged.
+/// Makes a `graph_set` of trees. Nodes have coordinates, parents precede their children, and each edge is
+/// stored in both directions. One file at a time is in memory. `progress` is called with the number of graphs
+/// done and 0; `note` is called with a message for each skipped file or label. Errors: InputError (file and
+/// line), UsageError (options), BudgetExceeded; the output is then unchanged.
 SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t, int64_t)>& progress,
                      const std::function<void(const std::string&)>& note);
 

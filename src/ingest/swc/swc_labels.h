@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Classes of files, from a table with a header that has the columns `file` and `label`; fields are separated
+/// The classes of files, from a table whose header has the columns `file` and `label`. Fields are separated
 /// by tabs, commas or blanks. Classes are numbered in the byte order of their labels. Not thread-safe.
 class SwcLabels {
  public:

@@ -37,7 +37,7 @@ std::string_view without_dot(std::string_view name) {
   return name.starts_with("./") ? name.substr(2) : name;
 }
 
-// Bytes of a path in a growing list, which temporarily exists twice.
+// Returns the bytes of a path in a growing list, which temporarily exists twice.
 int64_t bytes_of(const fs::path& path) {
   return 2 * static_cast<int64_t>(sizeof(fs::path)) + heap_bytes(path);
 }

@@ -37,10 +37,10 @@ class SwcForest {
   bool is_soma(size_t p) const { return point(p).type == kSoma; }
   const Numbers& roots() const { return roots_; }
 
-  /// First soma point of a tree, or none; and the number of points of the tree.
+  /// soma_of() returns the first soma point of a tree, or kNone; size_of() the number of points of the tree.
   int32_t soma_of(int32_t root) const { return soma_[static_cast<size_t>(root)]; }
   int64_t size_of(int32_t root) const { return size_[static_cast<size_t>(root)]; }
-  /// Root whose row comes first.
+  /// Returns the root whose row is first in the file.
   int32_t first_root() const {
     return *std::ranges::min_element(roots_, {},
                                      [&](int32_t root) { return point(static_cast<size_t>(root)).line; });
@@ -149,7 +149,7 @@ class SwcForest {
     }
   }
 
-  // Points that no root reaches are on a cycle or descend from one.
+  // Points that cannot be reached from a root are on a cycle or descend from one.
   void find_trees() {
     size_.assign(points(), 0);
     soma_.assign(points(), kNone);
@@ -243,7 +243,8 @@ SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTre
     new_roots.push_back(soma);
     ++changes.rerooted;
   }
-  forest.reroot(new_roots);  // All at once, because each call takes time linear in the file size.
+  // All roots are passed in one call, because a call needs time linear in the file size.
+  forest.reroot(new_roots);
   SwcTree tree;
   for (const int32_t root : kept) forest.append(root, tree, changes);
   return tree;
@@ -264,7 +265,7 @@ SwcTree resample(const SwcTree& tree, double step) {
   SwcTree made;
   Numbers number(nodes.size(), kNone);  // Index in `made` of the nodes that are kept.
   Numbers chain;                        // From one node that is kept to the next.
-  Vector<double, Tag::ingest> along;    // Distance of each from the first.
+  Vector<double, Tag::ingest> along;    // Distance of each node of the chain from the first.
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (!stays[n]) continue;
     if (nodes[n].parent == kNone) {

@@ -9,18 +9,18 @@
 namespace plimsoll {
 
 struct SwcTreeOptions {
-  bool root_at_soma = true;  ///< Otherwise the root is the first root of the file.
-  /// Keep each tree of a forest; otherwise only the one with the soma, or the largest.
+  bool root_at_soma = true;  ///< Use the soma as root; if false, the first root of the file.
+  /// Keep every tree of a forest; if false, only the tree with the soma or, without a soma, the largest.
   bool split = false;
 };
 
-/// Trees of points in which parents precede children: depth first, children by ascending id. A merged soma
-/// takes the place of its points. The order of rows in the file does not matter.
+/// Trees of points in which parents precede children: depth first, with children in the order of their ids. A
+/// merged soma replaces its points. The order of rows in the file does not matter.
 struct SwcTree {
   struct Node {
     float x, y, z, radius;
     int32_t type;
-    int32_t parent;  ///< Index in `nodes`, lower than the node's own; -1 for a root.
+    int32_t parent;  ///< Index in `nodes`, which is lower than the node's own index; -1 for a root.
   };
   Vector<Node, Tag::ingest> nodes;
 };
@@ -37,8 +37,8 @@ struct SwcChanges {
 
 /// Makes the trees of a file. A soma of several connected points, such as the three points of NeuroMorpho or
 /// a chain, becomes one node with the mean of their positions and radii. With root_at_soma, a tree that has a
-/// soma is rerooted there. Zero-length segments remain. Errors: InputError with file and line for a duplicate
-/// id, a missing parent and a cycle; BudgetExceeded.
+/// soma is rerooted at the soma. Segments of length 0 are kept. Errors: InputError with file and line for a
+/// duplicate id, a missing parent and a cycle; BudgetExceeded.
 SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTreeOptions& options,
                       SwcChanges& changes);
 

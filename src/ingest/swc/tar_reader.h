@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// Reads the regular files of a tar archive in its order: ustar, with the long names of GNU and pax. Nothing
-/// is unpacked to disk, so names are only compared. Not thread-safe. Errors of all functions: InputError
-/// (archive and byte; damaged or truncated), BudgetExceeded.
+/// Reads the regular files of a tar archive in the order of the archive. Supports ustar, with the long names
+/// of GNU and pax. Nothing is unpacked to disk, and names are never used as paths. Not thread-safe. Errors of
+/// all functions: InputError (archive and byte; damaged or truncated), BudgetExceeded.
 class TarReader {
  public:
   explicit TarReader(const std::filesystem::path& path);

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Appends values one at a time to a column. It passes a few thousand values per call to the writer. Not
+/// Appends values to a column one at a time, and passes them to the writer a few thousand at a time. Not
 /// thread-safe. Call flush() at the end. Errors: Failure (disk).
 template <typename T>
 class Appender {

@@ -11,7 +11,8 @@ namespace plimsoll {
 ArrowBuffers::ArrowBuffers(const ArrowArray& array, std::string where)
     : array_(array), where_(std::move(where)) {
   constexpr int64_t kMax =
-      std::numeric_limits<int64_t>::max() / 64;  // Bits and 32-byte values stay countable.
+      // With this limit, counts of bits and sizes of 32-byte values do not overflow.
+      std::numeric_limits<int64_t>::max() / 64;
   if (array.length < 0 || array.offset < 0 || array.n_buffers < 0 || array.n_children < 0 ||
       array.length > kMax || array.offset > kMax)
     throw broken(fmt::format("the length {} and the offset {}", array.length, array.offset));

@@ -19,7 +19,7 @@ T load(const std::byte* at) {
   return value;
 }
 
-/// Returns bit `at` of a bitmap, lowest bit first.
+/// Returns bit `at` of a bitmap, in which the lowest bit of a byte is the first.
 inline bool bit_at(const std::byte* bits, int64_t at) {
   return (static_cast<unsigned>(bits[at / 8]) >> (at % 8) & 1U) != 0;
 }
@@ -38,7 +38,7 @@ class ArrowBuffers {
   /// Returns a buffer. Errors: InputError if it does not exist, unless the array is empty.
   const std::byte* data(int64_t buffer, const char* what) const;
   const ArrowArray& child(int64_t index) const;
-  /// Sets valid[i] for `rows` values from element `begin` on.
+  /// Sets valid[i] for the `rows` values from element `begin` on.
   void copy_validity(bool all_missing, int64_t begin, int64_t rows,
                      Vector<uint8_t, Tag::ingest>& valid) const;
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Reads a table from an Arrow C stream, once, batch after batch. Not thread-safe.
+/// Reads a table from an Arrow C stream, once, one batch after the other. Not thread-safe.
 class ArrowTable {
  public:
   struct Column {
@@ -31,9 +31,9 @@ class ArrowTable {
   int64_t find(const std::string& column) const;
   /// Advances to the next batch; returns false at the end. Errors: InputError, BudgetExceeded.
   bool next();
-  /// Number of rows in the batch.
+  /// Number of rows in the current batch.
   int64_t rows() const { return batch_.length; }
-  /// Copies rows of one column of the batch. Errors: InputError.
+  /// Copies rows of one column of the current batch. Errors: InputError.
   void read(size_t column, int64_t first, int64_t rows, Values& values) const;
   /// Returns "table 'users', column 'age'".
   std::string where(size_t column) const;

@@ -12,7 +12,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMaxWidth = 1 << 20;  // Maximum elements of a vector, and bytes of a binary value.
-constexpr int64_t kMaxScale = 1000;     // Digits after the point of a decimal; Arrow's own have up to 76.
+// Maximum digits after the point of a decimal; Arrow's own decimals have up to 76.
+constexpr int64_t kMaxScale = 1000;
 
 int64_t number_at(std::string_view text, const std::string& where) {
   int64_t number = -1;
@@ -24,7 +25,7 @@ int64_t number_at(std::string_view text, const std::string& where) {
   return number;
 }
 
-// Dates and timestamps; times of day and durations are numbers.
+// Parses the formats of times. Dates and timestamps are times; times of day and durations are numbers.
 void set_time(ArrowType& type, std::string_view format) {
   const std::string_view rest = format.substr(1);
   if (rest == "dD" || rest == "dm") {
@@ -44,7 +45,7 @@ void set_time(ArrowType& type, std::string_view format) {
   }
 }
 
-// "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS".
+// Parses "d:PRECISION,SCALE" or "d:PRECISION,SCALE,BITS".
 void set_decimal(ArrowType& type, std::string_view format, const std::string& where) {
   const size_t comma = format.find(',');
   if (comma == std::string_view::npos) return;
@@ -110,7 +111,8 @@ void set_plain(ArrowType& type, std::string_view format, const std::string& wher
   }
 }
 
-// Lists: of a fixed number of reals, which are vectors, or of any number of texts or integers.
+// Parses the formats of lists. A list of a fixed number of reals is a vector; other lists have any number of
+// texts or integers.
 void set_list(ArrowType& type, const ArrowSchema& schema, std::string_view format, const std::string& where) {
   if (schema.n_children != 1 || schema.children == nullptr || schema.children[0] == nullptr) return;
   const ArrowType item = parse_arrow_type(*schema.children[0], where);

@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// The form that the values of a column have in memory.
 enum class ValueKind : uint8_t {
-  nothing,  ///< A column of type null.
+  nothing,  ///< A column of Arrow's type null.
   boolean,
   integer,
   real,
@@ -18,7 +18,7 @@ enum class ValueKind : uint8_t {
   time,    ///< A count of `unit` since 1970-01-01, as Arrow stores it.
   vector,  ///< A fixed number of reals.
   list,    ///< Any number of texts or integers.
-  other,   ///< A type that is not understood, such as a struct.
+  other,   ///< A type that is not supported, such as a struct.
 };
 
 /// The type of an Arrow column, from the format string of its schema.
@@ -32,7 +32,7 @@ struct ArrowType {
   bool index_signed = true;
   int64_t width = 0;     ///< Elements of a vector, or bytes of a binary or decimal value.
   int scale = 0;         ///< Decimal digits after the point.
-  bool is_view = false;  ///< Texts as views, "vu" and "vz".
+  bool is_view = false;  ///< Whether texts are views, formats "vu" and "vz".
   bool is_utf8 = false;
   char element = 0;                  ///< Storage of the elements of a vector.
   std::vector<ArrowType> item = {};  ///< The type of the items of a list.
@@ -40,8 +40,8 @@ struct ArrowType {
   std::string format = {};           ///< The format string in the schema, for messages.
 };
 
-/// Parses the type of a column. A type that is not understood is ValueKind::other. Errors: InputError for a
-/// schema that breaks the C interface; `where` names the column in messages.
+/// Parses the type of a column. A type that is not supported is ValueKind::other. Errors: InputError for a
+/// schema that violates the C interface; `where` names the column in messages.
 ArrowType parse_arrow_type(const ArrowSchema& schema, const std::string& where);
 
 }  // namespace plimsoll

@@ -73,8 +73,8 @@ void decode_integers(const ArrowType& type, const std::byte* data, int64_t begin
   });
 }
 
-// A view has 16 bytes: the length, followed by the text itself if it has up to 12 bytes, otherwise by the
-// text's buffer and its offset there.
+// Returns the text of a view. A view has 16 bytes: the length, followed by the text itself if it has up to 12
+// bytes, otherwise by the index of the text's buffer and its offset in that buffer.
 std::string_view view_at(const ArrowBuffers& buffers, const std::byte* views, int64_t at) {
   const std::byte* const view = views + at * 16;
   const auto length = load<int32_t>(view);
@@ -162,7 +162,7 @@ void set_missing_nan(Values& values) {
     if (std::isnan(values.reals[row])) values.valid[row] = 0;
 }
 
-// NumPy's and pandas' missing time, which Arrow's own writers store as a null.
+// Marks NaT, the missing time of NumPy and pandas, as missing. Arrow's own writers store it as a null.
 void set_missing_time(Values& values) {
   for (size_t row = 0; row < values.rows; ++row)
     if (values.integers[row] == std::numeric_limits<int64_t>::min()) values.valid[row] = 0;
@@ -310,7 +310,8 @@ void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first,
   values.integers.clear();
   values.reals.clear();
   values.texts.clear();
-  if (type.kind != ValueKind::list) {  // Otherwise the values may be those of an earlier list column.
+  // For other types, `items` may still have the values of an earlier list column.
+  if (type.kind != ValueKind::list) {
     values.items.clear();
     values.lengths.clear();
   }

@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// Copies rows `first` .. `first + rows - 1` of an Arrow array, which starts at `offset` in its buffers, into
-/// `values`. A dictionary and runs are resolved, decimals become doubles, and NaN is a missing value. Errors:
-/// InputError for an array that visibly violates the C interface (missing buffers or children, descending
-/// offsets, an index beyond its dictionary); `where` names the column.
+/// Copies rows `first` .. `first + rows - 1` of an Arrow array into `values`, taking the array's own offset
+/// into account. Dictionaries and runs are resolved, decimals become doubles, and NaN becomes a missing
+/// value. Errors: InputError for an array that visibly violates the C interface (missing buffers or children,
+/// descending offsets, an index beyond its dictionary); `where` names the column.
 void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first, int64_t rows,
                   const std::string& where, Values& values);
 

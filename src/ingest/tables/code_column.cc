@@ -8,7 +8,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kFewTexts = 256;  // Up to this many texts are categories however rarely they occur.
+// Up to this many distinct texts are categories, however rarely each occurs.
+constexpr int64_t kFewTexts = 256;
 
 }  // namespace
 

@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-/// The codes of the texts of a column, and their vocabulary. Unless `is_forced` is set, the column is dropped
+/// Writes the codes of the texts of a column, and their vocabulary. Unless `is_forced`, the column is dropped
 /// if there are more texts than TextVocabulary allows, or if hardly any text occurs twice. Not thread-safe.
 /// Errors of all members: Failure (disk), BudgetExceeded.
 class CodeColumn {
  public:
   CodeColumn(const ColumnFiles& files, bool is_forced);
 
-  /// Whether its file was removed, so that nothing is added any more.
+  /// Whether the column was dropped and its file removed; values are then no longer added.
   bool is_dropped() const { return writer_ == nullptr; }
   /// Appends the code of each value, -1 for a missing one.
   void add(const Values& values);

@@ -11,11 +11,11 @@
 
 namespace plimsoll {
 
-/// The files of one column of a node type, or of the targets of a task: its values, and which of them are
-/// missing, once one is. Not thread-safe.
+/// The files of one column of a node type, or of the targets of a task: the values and, if any value is
+/// missing, a mask of missing values. Not thread-safe.
 class ColumnFiles {
  public:
-  /// `owner` are the first parts of their names, such as {"users"}.
+  /// `owner` has the first parts of the files' names, such as {"users"}.
   ColumnFiles(DataSetWriter& set, std::vector<std::string> owner, std::string name)
       : set_(set), owner_(std::move(owner)), name_(std::move(name)) {}
 
@@ -31,7 +31,7 @@ class ColumnFiles {
   int64_t missing() const { return missing_; }
 
   void add_validity(std::span<const uint8_t> valid);
-  /// Completes the mask, and returns the beginning of the column's entry in the manifest.
+  /// Completes the mask, and returns the first keys of the column's entry in the manifest.
   Json finish(std::string_view meaning);
 
  private:
@@ -43,7 +43,7 @@ class ColumnFiles {
   int64_t missing_ = 0;
 };
 
-/// Replaces the column `name` of type From by one of type To, with the same numbers.
+/// Replaces the column `name` of type From by one of type To with the numbers that `change` returns.
 template <typename From, typename To, typename Change>
 void store_as(DataSetWriter& set, const std::string& name, const std::vector<int64_t>& row,
               const Change& change) {
@@ -59,7 +59,8 @@ void store_as(DataSetWriter& set, const std::string& name, const std::vector<int
   });
 }
 
-/// Stores a column of whole numbers from `min` to `max` in the narrowest type. `change` maps each number.
+/// Stores a column of whole numbers from `min` to `max` in the narrowest type. `change` is applied to each
+/// number.
 template <typename From, typename Change>
 void store_whole(DataSetWriter& set, const std::string& name, int64_t min, int64_t max,
                  const Change& change) {

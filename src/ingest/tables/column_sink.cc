@@ -20,7 +20,7 @@ inline constexpr auto kWords<GivenMeaning> = std::to_array<std::string_view>({"s
 
 namespace {
 
-// Stands for a column that is left out whatever its values are.
+// The sink of a column that is left out, whatever its values are.
 class LeftOut final : public ColumnSink {
  public:
   LeftOut(std::string name, std::string reason) : name_(std::move(name)), reason_(std::move(reason)) {}

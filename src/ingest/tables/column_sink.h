@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Writes one column of a node type while its table is read, and collects the facts for its entry in the
+/// Writes one column of a node type while its table is read, and collects the data for its entry in the
 /// manifest. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded, InputError.
 class ColumnSink {
  public:

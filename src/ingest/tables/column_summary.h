@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Sets `min`, `max` and `distinct` of a column's entry in the manifest from its files in `folder`, if it has
-/// them and is no category.
+/// Recomputes `min`, `max` and `distinct` of a column's entry in the manifest from its files in `folder`.
+/// Does nothing for a category.
 void summarize_again(Json& column, const std::filesystem::path& folder);
 
 }  // namespace plimsoll

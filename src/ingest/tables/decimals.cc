@@ -23,7 +23,8 @@ double scaled(const std::string& digits, int scale) {
   return number;
 }
 
-// Up to 2^53 the number and the power of ten are exact, and one division rounds once.
+// Returns value times 10^-scale. Up to 2^53, the number and the power of ten are exact, and the division
+// rounds only once.
 double decimal(Wide value, int scale) {
   constexpr double kTens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

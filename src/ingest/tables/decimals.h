@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// Sets values.reals to the doubles nearest to `values.rows` decimals of 32, 64, 128 or 256 bits at `data`.
+/// Sets values.reals to the doubles nearest to the `values.rows` decimals of 32, 64, 128 or 256 bits at
+/// `data`.
 void decode_decimals(const std::byte* data, const ArrowType& type, Values& values);
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Counts distinct 64-bit values, up to a limit that bounds its memory to 2 MiB. Not thread-safe.
+/// Counts distinct 64-bit values, up to a limit, so that it needs at most 2 MiB. Not thread-safe.
 class DistinctValues {
  public:
   static constexpr int64_t kMax = 65536;

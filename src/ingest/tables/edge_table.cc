@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kEdgesAtOnce = 8192;
 
-// An edge while it is sorted.
+// An edge while edges are sorted.
 struct EdgeRecord {
   uint32_t target, neighbour, row;
 };
@@ -35,7 +35,7 @@ ArrowTable open_edges(const TableSpec& spec) {
   return ArrowTable(spec.name, stream);
 }
 
-// Puts the lists of a multi-category into the order of the edges.
+// Sorts the lists of a multi-category column into the order of the edges.
 void reorder_lists(DataSetWriter& set, const std::string& values, const std::string& ptr,
                    const ExternalSort& edges) {
   const std::string dtype = NpyView(set.path() / (values + ".npy")).shape().dtype;
@@ -149,8 +149,8 @@ void EdgeTable::add_rows(int64_t first, int64_t rows) {
   columns_.add_values(first, rows, kept);
 }
 
-// Sorts edges by (target, time, source) of one direction. Sorts keep the order of equal keys, so the last key
-// is sorted first.
+// Sorts edges by (target, time, source) of one direction. The sorts are stable, so the edges are sorted by
+// the last of these keys first.
 std::unique_ptr<ExternalSort> EdgeTable::sort_edges(const Lists& lists) {
   const auto sorted_by = [&](const char* key, const ExternalSort& edges, const auto& key_of) {
     auto sorted = scratch_.sort(typed_column({"edges", spec_.name, key}), sizeof(EdgeRecord));
@@ -177,7 +177,8 @@ std::unique_ptr<ExternalSort> EdgeTable::sort_edges(const Lists& lists) {
   });
 }
 
-// Writes the lists and the times of the reverse direction. Returns the start of the entry.
+// Writes the lists of one direction and, for the reverse direction, the times. Returns the first keys of the
+// entry.
 Json EdgeTable::write_lists(const Lists& lists, const ExternalSort& edges) {
   const std::string prefix = typed_column({lists.source, lists.name, lists.target});
   const bool has_time = !columns_.time_column().empty();
@@ -214,7 +215,7 @@ Json EdgeTable::write_lists(const Lists& lists, const ExternalSort& edges) {
   return entry;
 }
 
-// Puts the rows of a column into the order of the edges.
+// Sorts the rows of a column into the order of the edges.
 void EdgeTable::reorder(const std::string& column, const ExternalSort& edges) {
   const NpyShape shape = NpyView(set_.path() / (column + ".npy")).shape();
   const std::vector<int64_t> row(shape.shape.begin() + 1, shape.shape.end());
@@ -227,7 +228,7 @@ void EdgeTable::reorder(const std::string& column, const ExternalSort& edges) {
   set_.finish(column);
 }
 
-// Does the same to all files of the columns, and counts their values again, as some rows make no edge.
+// Does the same to all files of the columns, and recomputes their summaries, because some rows make no edge.
 void EdgeTable::reorder_columns(Json& columns, const ExternalSort& edges) {
   for (Json& column : columns) {
     const std::string values = column["column"];

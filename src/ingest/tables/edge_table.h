@@ -14,18 +14,19 @@
 
 namespace plimsoll {
 
-/// Makes an edge type from an event table: each row is an edge from the row of its first foreign key to that
-/// of its second, with the other columns and the time of the row. Rows without one of both make no edge. Not
-/// thread-safe. Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
+/// Makes an edge type from an event table. Each row is an edge from the row that its first foreign key names
+/// to the row that its second names, with the row's other columns and time. A row makes no edge if one of the
+/// two does not exist. Not thread-safe. Errors of all members: InputError, UsageError, Failure (disk),
+/// BudgetExceeded.
 class EdgeTable {
  public:
   /// Both node types must have been read.
   EdgeTable(const TableSpec& spec, DataSetWriter& set, const TableScratch& scratch,
             const NodeTypeState& source, const NodeTypeState& target);
 
-  /// Reads all rows, once, and writes the edges; `progress` gets the number of rows read. With `reverse` the
-  /// edges are also written in the other direction, with their times and without columns. Returns the entries
-  /// of the manifest.
+  /// Reads all rows, once, and writes the edges. `progress` is called with the number of rows read. With
+  /// `reverse`, the edges are also written in the other direction, with their times and without columns.
+  /// Returns the entries for the manifest.
   Json run(bool reverse, const std::function<void(int64_t)>& progress);
   int64_t edges() const { return edges_; }
   int64_t dangling() const { return rows_ - edges_ - missing_; }
@@ -36,7 +37,7 @@ class EdgeTable {
     KeyColumns keys;
     KeyLookup nodes;
   };
-  /// One direction: how the lists of a node type are written.
+  /// How to write the lists of one direction.
   struct Lists {
     std::string source, name, target;
     int64_t nodes = 0;  // Number of nodes of the target.

@@ -59,7 +59,7 @@ void EdgeType::add(const KeyValue& key, int64_t row) {
   add_edge(target, static_cast<uint32_t>(row));
 }
 
-// Adds the edge to the row that has the key, if there is one.
+// Adds the edge from row `row` to the row that has the key, `target`, if there is one.
 void EdgeType::add_edge(int64_t target, uint32_t row) {
   if (target < 0) {
     ++dangling_;
@@ -69,7 +69,7 @@ void EdgeType::add_edge(int64_t target, uint32_t row) {
   ++edges_;
 }
 
-// Replaces keys by the rows that have them.
+// Replaces foreign keys by the rows that have these keys.
 void EdgeType::find_targets() {
   const bool has_values = types_.find("nothing") == std::string::npos;
   if (has_values && types_ != target_.index->types())
@@ -84,7 +84,7 @@ void EdgeType::find_targets() {
   by_key_.reset();
 }
 
-// Sorts the sources of each target by their times, if rows are in another order.
+// Sorts the sources of each target by their times, if rows are not already in this order.
 void EdgeType::sort_by_time(const DataSetWriter& set) {
   std::unique_ptr<ExternalSort> by_row = sort("by-row", 0);
   for (ExternalSort::Reader edge = by_target_->read(); edge.next();)

@@ -12,19 +12,20 @@
 
 namespace plimsoll {
 
-/// Facts about a node type that its edges need.
+/// The properties of a node type on which its edges depend.
 struct NodeTypeState {
   std::string name;
   bool is_read = false;  ///< Whether all its rows have been read.
   int64_t nodes = 0;
-  std::string time_column = {};  ///< Name of its column of times in the data set; empty without times.
-  bool times_rise = true;        ///< Whether its rows are in the order of time.
-  std::unique_ptr<KeyIndex> index = {};  ///< Null without a key.
+  /// Name of the node type's column of times in the data set; empty: no times.
+  std::string time_column = {};
+  bool times_rise = true;                ///< Whether the rows are sorted by time.
+  std::unique_ptr<KeyIndex> index = {};  ///< Null if the table has no key.
 };
 
-/// The edges that one foreign key makes: from each row to the row that its foreign key names. Records are
-/// kept sorted on disk until the rows of both tables are known. Not thread-safe. Errors: Failure (disk),
-/// BudgetExceeded, InputError.
+/// The edges of one foreign key: from each row to the row that its foreign key names. Records are kept sorted
+/// on disk until the rows of both tables are known. Not thread-safe. Errors: Failure (disk), BudgetExceeded,
+/// InputError.
 class EdgeType {
  public:
   /// `number` must be unique in the scratch folder. The states must outlive this object.
@@ -37,8 +38,8 @@ class EdgeType {
   bool is_ready() const { return source_.is_read && target_.is_read; }
   bool is_written() const { return is_written_; }
   /// Writes the lists of the target's nodes, sorted by (time, source), and with `reverse` also those of the
-  /// reverse edge type. Appends their entries in the manifest to `entries`. Errors: InputError if the types
-  /// of the keys differ.
+  /// reverse edge type. Appends the entries for the manifest to `entries`. Errors: InputError if the types of
+  /// the keys differ.
   void write(DataSetWriter& set, bool reverse, Json& entries);
   int64_t edges() const { return edges_; }
   int64_t dangling() const { return dangling_; }
@@ -59,7 +60,7 @@ class EdgeType {
   bool is_number_;
   bool is_written_ = false;
   int64_t edges_ = 0, missing_ = 0, dangling_ = 0;
-  std::unique_ptr<ExternalSort> by_key_;  // Key: that of the target. Payload: KeyRecord of the source's row.
+  std::unique_ptr<ExternalSort> by_key_;     // Key: the target's key. Payload: KeyRecord of the source's row.
   std::unique_ptr<ExternalSort> by_target_;  // Key: target and source, 32 bits each.
 };
 

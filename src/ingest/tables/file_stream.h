@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// Returns the rows of files with the same columns, and the columns of their partitions, as one stream, which
-/// opens one file at a time and which the caller releases. CSV files, which are read twice, have no
-/// partitions. Its functions throw the errors of open_arrow_file(), and InputError for a file with other
+/// Returns the rows of files with the same columns, and the columns of their partitions, as one stream. The
+/// stream opens one file at a time; the caller releases it. CSV files are read twice and have no partitions.
+/// The stream's functions throw the errors of open_arrow_file(), and InputError for a file with other
 /// columns.
 ArrowArrayStream stream_files(TableFiles table);
 

@@ -49,7 +49,7 @@ KeyColumns::KeyColumns(const ArrowTable& table, const std::vector<std::string>& 
   }
 }
 
-// Whole numbers with missing values are often stored as reals.
+// Converts reals to whole numbers: whole numbers with missing values are often stored as reals.
 void KeyColumns::make_whole(const ArrowTable& table, size_t part) {
   constexpr double kEnd = 9007199254740992.0;  // From 2^53 on, doubles cannot represent every whole number.
   Values& values = values_[part];

@@ -9,13 +9,13 @@
 
 namespace plimsoll {
 
-/// A key as 128 bits. A single whole number is stored as it is, in `sort`, so that keys are sorted as
-/// numbers. Texts, and keys of several columns, are stored as two hashes of their bytes. Equal keys have
-/// equal hashes; different keys with the same 128 bits are not to be expected in any real table.
+/// A key as 128 bits. A single whole number is stored in `sort` in a form that sorts like the number. Texts,
+/// and keys of several columns, are stored as two hashes of their bytes. Different keys with the same 128
+/// bits are not to be expected in any real table.
 struct KeyValue {
   uint64_t sort = 0;
   uint64_t check = 0;
-  bool missing = false;  ///< Whether one of its columns has no value.
+  bool missing = false;  ///< Whether one of the key's columns has no value.
 };
 
 /// Reads the key, or the foreign key, of each row from one or several columns. Not thread-safe.
@@ -24,12 +24,13 @@ class KeyColumns {
   /// Finds the columns. Errors: UsageError (no such column), InputError (a type that cannot be a key).
   KeyColumns(const ArrowTable& table, const std::vector<std::string>& columns);
 
-  /// The types of its columns, such as "integer" or "text, integer"; keys of different types are never equal.
+  /// The types of the columns, such as "integer" or "text, integer". Keys of different types are never equal.
   const std::string& types() const { return types_; }
-  /// Whether a key is a single whole number, for which `check` is 0.
+  /// Whether a key is a single whole number. `check` is then 0.
   bool is_number() const { return is_number_; }
   const std::vector<size_t>& columns() const { return columns_; }
-  /// Reads the keys of some rows of the batch, except those for which `kept` is 0; an empty `kept` keeps all.
+  /// Reads the keys of some rows of the current batch, except rows for which `kept` is 0. If `kept` is empty,
+  /// reads all.
   void read(const ArrowTable& table, int64_t first, int64_t rows, std::span<const uint8_t> kept);
   const std::vector<Values>& values() const { return values_; }
   size_t rows() const { return values_[0].rows; }
@@ -39,7 +40,7 @@ class KeyColumns {
   static KeyValue of_number(int64_t number, bool is_there) {
     return {.sort = static_cast<uint64_t>(number) ^ kSign, .missing = !is_there};
   }
-  /// Returns the number that `sort` of a numeric key stands for.
+  /// Returns the number of a numeric key from its `sort`.
   static int64_t number(uint64_t sort) { return static_cast<int64_t>(sort ^ kSign); }
 
  private:

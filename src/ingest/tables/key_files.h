@@ -10,16 +10,16 @@
 
 namespace plimsoll {
 
-/// Writes the user's keys of a node type, so that nodes can be named. Not thread-safe. Errors: Failure
-/// (disk), BudgetExceeded.
+/// Writes the user's keys of a node type, so that output can name nodes by key. Not thread-safe. Errors:
+/// Failure (disk), BudgetExceeded.
 class KeyFiles {
  public:
   KeyFiles(DataSetWriter& set, std::string node_type, const ArrowTable& table,
            const std::vector<std::string>& columns);
 
   void add(const KeyColumns& keys);
-  /// Completes the files and returns the entry in the manifest, a list with each column of the key. A key
-  /// that is the number of its row has no file.
+  /// Completes the files and returns the entry for the manifest, a list of the key's columns. A key that is
+  /// the index of its row has no file.
   Json finish(bool is_row_number);
 
  private:

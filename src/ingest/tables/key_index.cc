@@ -18,7 +18,7 @@ KeyIndex::KeyIndex(const TableScratch& scratch, std::string name, std::string wh
   if (!is_number_) sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
 }
 
-// Adds the keys of all rows so far, which increase by one.
+// Starts sorting, with the keys of all rows so far, which increase by one.
 void KeyIndex::start_sort() {
   sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
   const int64_t rows = std::exchange(rows_, 0);

@@ -15,9 +15,9 @@
 
 namespace plimsoll {
 
-/// Maps the keys of a table to its rows, however little memory there is. Keys are sorted on disk; while they
-/// increase by one from row to row, as is usual in databases, nothing is stored. Not thread-safe. Errors:
-/// Failure (disk), BudgetExceeded.
+/// Maps the keys of a table to its rows, in bounded memory. Keys are sorted on disk. As long as they increase
+/// by one from row to row, as is usual in databases, nothing is stored. Not thread-safe. Errors: Failure
+/// (disk), BudgetExceeded.
 class KeyIndex {
  public:
   /// `name` must be unique in the scratch folder; `where` names the table in messages.
@@ -25,14 +25,14 @@ class KeyIndex {
 
   /// Adds the key of the next row.
   void add(const KeyValue& key);
-  /// Ends adding. Errors: InputError if two rows have the same key, with both rows.
+  /// Ends the adding of keys. Errors: InputError, with both rows, if two rows have the same key.
   void seal();
 
   const std::string& types() const { return types_; }
   int64_t rows() const { return rows_; }
   /// Whether each key is one more than that of the previous row, so that no sort is needed.
   bool is_consecutive() const { return sorted_ == nullptr; }
-  /// Whether the key of each row is the number of the row.
+  /// Whether the key of each row is the index of the row.
   bool is_row_number() const { return is_consecutive() && (rows_ == 0 || KeyColumns::number(first_) == 0); }
   /// Returns the row of a key, or -1. Call it only if is_consecutive().
   int64_t row_of(const KeyValue& key) const {
@@ -45,7 +45,7 @@ class KeyIndex {
   }
   bool is_number() const { return is_number_; }
   const ExternalSort& sorted() const { return *sorted_; }
-  /// Removes its files.
+  /// Deletes the files of the index.
   void remove() {
     if (sorted_) sorted_->remove();
   }
@@ -72,7 +72,7 @@ struct KeyRecord {
     check = 0;
     if (!is_number) std::memcpy(&check, payload + sizeof row, sizeof check);
   }
-  /// Returns the payload; for a numeric key it ends before the check.
+  /// Returns the payload. Only the first payload_bytes() bytes are used.
   std::array<std::byte, sizeof(uint32_t) + sizeof(uint64_t)> payload() const {
     std::array<std::byte, sizeof row + sizeof check> bytes{};
     std::memcpy(bytes.data(), &row, sizeof row);
@@ -81,8 +81,8 @@ struct KeyRecord {
   }
 };
 
-/// Calls take(row, target) for each record of `foreign`, sorted by key. `target` is the row of the index that
-/// has its key, or -1. Both must have numeric keys, or both hashes.
+/// Calls take(row, target) for each record of `foreign`, sorted by key. `target` is the row with that key in
+/// the index, or -1. The keys of both must be numeric, or those of both must be hashes.
 template <typename Take>
 void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& take) {
   const bool is_number = index.is_number();

@@ -9,25 +9,26 @@
 
 namespace plimsoll {
 
-/// Checks that foreign keys have the types of a table's key, unless they have no values. `where` names them
-/// in messages. Errors: InputError.
+/// Checks that foreign keys have the same types as a table's key, unless they have no values. `where` names
+/// the foreign keys in messages. Errors: InputError.
 void require_key_types(const KeyColumns& keys, const KeyIndex& index, const std::string& table,
                        const std::string& where);
 
-/// Returns the node of a key if the index needs no sort, or -1.
+/// Returns the node of a key, or -1. Call it only if the index needs no sort.
 inline int64_t node_of(const KeyIndex& index, const KeyValue& key) {
   return key.missing ? -1 : index.row_of(key);
 }
 
-/// Finds the nodes of keys that come in any order, in any memory: first all keys are added, then their nodes
-/// are returned in the same order. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// Finds the nodes of keys in any order, in bounded memory. First all keys are added, then their nodes are
+/// returned in the same order. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class KeyLookup {
  public:
-  /// `name` is unique in the scratch. The index must outlive this, and be of keys of the same types.
+  /// `name` must be unique in the scratch folder. The index must outlive this object and have keys of the
+  /// same types.
   KeyLookup(const TableScratch& scratch, const std::string& name, const KeyIndex& index);
 
   void add(const KeyValue& key);
-  /// Ends adding.
+  /// Ends the adding of keys.
   void seal();
   /// Returns the node of the next key, or -1 if no node has it.
   int64_t next();
@@ -36,8 +37,9 @@ class KeyLookup {
   void add_node(uint32_t number, int64_t node);
 
   const KeyIndex& index_;
-  std::unique_ptr<ExternalSort> by_key_;  // Payload: KeyRecord of the number of the key; null if not needed.
-  std::unique_ptr<ExternalSort> by_number_;  // Key: number of the key. Payload: node.
+  // Payload: KeyRecord with the position of the key; null if not needed.
+  std::unique_ptr<ExternalSort> by_key_;
+  std::unique_ptr<ExternalSort> by_number_;  // Key: position of the key. Payload: node.
   std::optional<ExternalSort::Reader> nodes_;
   int64_t added_ = 0, returned_ = 0;
   bool has_node_ = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kForm = "expected TABLE: {COLUMN: MEANING, ...}";
 
-// Throws at the line of a node.
+// Throws InputError with the line of a node.
 [[noreturn]] void refuse(const fs::path& path, const YAML::Node& node, const std::string& what) {
   const YAML::Mark mark = node.Mark();
   throw InputError(

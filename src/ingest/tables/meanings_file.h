@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// Reads meanings of columns from YAML, a map from tables to maps from columns to meanings. Meanings that the
-/// options have already stay. Errors: InputError (no such file, another form, or no
-/// such table).
+/// Reads the meanings of columns from a YAML file, a map from tables to maps from columns to meanings.
+/// Meanings that are already in the options take precedence. Errors: InputError (no such file, another form,
+/// no such table).
 void add_meanings_file(const std::filesystem::path& path, TablesOptions& options);
 
 }  // namespace plimsoll

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMissing = "__HIVE_DEFAULT_PARTITION__";
 
-// Replaces each %XX by its byte.
+// Replaces each %XX by the byte that it stands for.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -47,7 +47,7 @@ std::optional<int64_t> number_of(const std::string& text) {
   return number;
 }
 
-// A part of the C interface that somebody else owns.
+// Returns an object of the C interface that has another owner, so that it needs no release.
 template <typename T>
 T borrowed() {
   T part{};
@@ -55,7 +55,7 @@ T borrowed() {
   return part;
 }
 
-// The buffers of one run, which ends with the last row.
+// The buffers of a run-end encoded column with one run, which ends with the last row.
 struct RunBuffers {
   int64_t end = 0;
   int64_t number = 0;
@@ -66,7 +66,7 @@ struct RunBuffers {
   std::array<const void*, 3> of_values{};
 };
 
-// Columns that were appended to a schema or an array, and what it was before.
+// Columns that were appended to a schema or an array, and the original schema or array.
 template <typename T>
 struct Appended {
   T before{};
@@ -85,7 +85,7 @@ struct Appended {
   }
 };
 
-// Gives `target` the columns of `made`, which lives until it is released.
+// Gives `target` the columns of `made`, which lives until `target` is released.
 template <typename T>
 void replace(T& target, Appended<T>* made) {
   target.n_children = std::ssize(made->children);

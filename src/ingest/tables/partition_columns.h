@@ -10,16 +10,16 @@
 
 namespace plimsoll {
 
-/// Columns whose values are in the names of folders, as in `year=2024/month=1/part.parquet`: whole numbers if
-/// all values are such, else texts. `__HIVE_DEFAULT_PARTITION__` is a missing value.
+/// Columns whose values are in the names of folders, as in `year=2024/month=1/part.parquet`. They are whole
+/// numbers if all values are whole numbers, otherwise texts. `__HIVE_DEFAULT_PARTITION__` is a missing value.
 class PartitionColumns {
  public:
-  /// Errors: InputError for files that lie in folders of different names.
+  /// Errors: InputError if the folders of files name different columns.
   explicit PartitionColumns(const TableFiles& table);
 
   bool empty() const { return columns_.empty(); }
-  /// Appends the columns to the schema of a table, and to a batch of rows of one of the files. This must
-  /// outlive both.
+  /// Append the columns to the schema of a table, and to a batch of rows of one of the files. This object
+  /// must outlive both.
   void append_to(ArrowSchema& schema) const;
   void append_to(ArrowArray& batch, size_t file) const;
 

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Returns the columns of a key, one or a list.
+// Returns the columns of a key, which is one name or a list of names.
 std::vector<std::string> columns_at(const YAML::Node& node, const char* key, const std::string& where) {
   const YAML::Node found = node[key];
   if (!found || !found.IsSequence()) {

@@ -20,7 +20,8 @@ std::string required(const YAML::Node& node, const char* key, const std::string&
   return text;
 }
 
-// Returns the name of a table that has a key, as seeds are keys.
+// Returns the name of the table under `key`. The table must have a key of one column, because seeds refer to
+// keys.
 std::string keyed_table(const YAML::Node& node, const char* key, const std::string& where,
                         const TablesOptions& options) {
   const std::string name = required(node, key, where);

@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxDepth = 16;
 constexpr int64_t kMaxNodes = 100'000;
 
-// Converts a node at a depth; `nodes` counts all nodes, as aliases may repeat them.
+// Converts a node at a depth. `nodes` counts all converted nodes, because aliases may repeat nodes.
 Json json_below(const YAML::Node& node, const std::string& where, int depth, int64_t& nodes) {
   if (depth > kMaxDepth)
     throw InputError(

@@ -65,7 +65,7 @@ Json SeedPass::run(const std::function<void(int64_t)>& progress) {
   return finish();
 }
 
-// Finds the nodes of all entities, and of all targets that are keys, before the rows are written.
+// Finds the nodes of all entities, and of all targets that are keys, in a pass before the rows are written.
 void SeedPass::find_nodes(const std::function<void(int64_t)>& progress) {
   ArrowArrayStream stream = open_split(split_);
   ArrowTable table(name_, stream);
@@ -91,7 +91,7 @@ void SeedPass::open_keys(const ArrowTable& table) {
   target_ = table.find(task_.target);
 }
 
-// Sets found_ and kept_ to the nodes of some rows, and whether they have one.
+// For some rows, sets found_ to their nodes, and kept_ to whether they have one.
 void SeedPass::find_nodes_of(const ArrowTable& table, int64_t first, int64_t rows) {
   kept_.assign(static_cast<size_t>(rows), 1);
   found_.assign(static_cast<size_t>(rows), 0);
@@ -116,7 +116,7 @@ void SeedPass::open_columns(const ArrowTable& table) {
     time_unit_ = time_unit_of(table.columns()[at].type, "", table.where(at));
     time_writer_ = &set_.column<int64_t>(column("times"));
   }
-  if (target_ < 0) return;  // Labels of a test split may be hidden.
+  if (target_ < 0) return;  // A test split may have no labels.
   if (target_nodes_) return target_nodes_->open(set_, column("targets"), column("target_ptr"));
   const auto at = static_cast<size_t>(target_);
   const ArrowType& type = table.columns()[at].type;

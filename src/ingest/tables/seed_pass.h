@@ -15,17 +15,16 @@
 namespace plimsoll {
 
 /// Converts the labels of one split of a task into seeds: nodes, times and targets, in the order of the rows.
-/// A row whose entity has no node, whose time is missing, or whose list of target nodes is empty is left out,
-/// as RelBench's loader does. Not thread-safe. Errors: InputError, UsageError, Failure (disk),
-/// BudgetExceeded.
+/// Like RelBench's loader, it leaves out a row whose entity has no node, whose time is missing, or whose list
+/// of target nodes is empty. Not thread-safe. Errors: InputError, UsageError, Failure (disk), BudgetExceeded.
 class SeedPass {
  public:
-  /// `destination` is null unless the task has one. Both states must have an index.
+  /// `destination` is null if the task has none. Both states must have an index.
   SeedPass(const TaskSpec& task, const TaskSplit& split, const NodeTypeState& entity,
            const NodeTypeState* destination, DataSetWriter& set, const TableScratch& scratch);
 
-  /// Reads all rows, twice if keys need a sort; `progress` gets the number of rows read. Returns the entry of
-  /// the split in the manifest.
+  /// Reads all rows, twice if keys need a sort. `progress` is called with the number of rows read. Returns
+  /// the entry of the split for the manifest.
   Json run(const std::function<void(int64_t)>& progress);
 
  private:
@@ -44,11 +43,11 @@ class SeedPass {
   const NodeTypeState& entity_;
   const NodeTypeState* destination_;
   DataSetWriter& set_;
-  std::string name_;  // For messages and the scratch.
+  std::string name_;  // For messages and scratch files.
   KeyLookup nodes_;
   std::optional<KeyColumns> keys_;
   std::optional<TargetNodes> target_nodes_;
-  std::unique_ptr<ColumnSink> sink_;  // Takes targets that are no nodes.
+  std::unique_ptr<ColumnSink> sink_;  // Writes targets that are not nodes.
   int64_t time_ = -1, target_ = -1;   // Indices of columns, or -1.
   std::string time_unit_;
   NpyWriter* node_writer_ = nullptr;

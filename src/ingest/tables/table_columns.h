@@ -12,24 +12,24 @@
 
 namespace plimsoll {
 
-/// Writes the times of a table and its columns that are no keys, while its rows are read. Not thread-safe.
+/// Writes the times of a table, and its columns that are not keys, while its rows are read. Not thread-safe.
 /// Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
 class TableColumns {
  public:
-  /// `owner` are the first parts of the names of its files, such as {"users"}.
+  /// `owner` has the first parts of the names of the table's files, such as {"users"}.
   TableColumns(const TableSpec& spec, const ArrowTable& table, DataSetWriter& set,
                std::vector<std::string> owner);
 
-  /// Opens the columns; those of keys are not among them.
+  /// Opens all columns except those in `keys`.
   void open_columns(const std::set<std::string>& keys);
-  /// Writes the times of some rows of the batch. Returns which rows have one, or nothing if all have.
+  /// Writes the times of some rows of the batch. Returns which rows have a time; empty if all have one.
   std::span<const uint8_t> add_times(int64_t first, int64_t rows);
-  /// Writes the other columns of the same rows, without those at which `kept` is 0.
+  /// Writes the other columns of the same rows, except rows for which `kept` is 0.
   void add_values(int64_t first, int64_t rows, std::span<const uint8_t> kept);
-  /// Completes the files, and adds to `entry` what the manifest says about them.
+  /// Completes the files, and adds their description in the manifest to `entry`.
   void finish(Json& entry);
 
-  /// Returns the name of the column of times; empty without times.
+  /// Returns the name of the column of times; empty if there is none.
   const std::string& time_column() const { return time_column_; }
   bool times_rise() const { return times_rise_; }
 

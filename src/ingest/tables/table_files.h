@@ -12,12 +12,12 @@ struct TableFiles {
   std::vector<std::filesystem::path> files;
 };
 
-/// Returns the files of one table: a file itself; the files that match a pattern such as "orders/*.parquet";
-/// or all Parquet, Arrow and CSV files of a folder and of its partitions. Errors: InputError if there are
-/// none.
+/// Returns the files of one table. `pattern` is a file, a pattern such as "orders/*.parquet", or a folder,
+/// which stands for all Parquet, Arrow and CSV files in it and in its partitions. Errors: InputError if there
+/// are none.
 TableFiles find_table_files(const std::string& pattern);
 
-/// Whether a file is CSV by its name: .csv or .csv.gz.
+/// Returns whether the name of a file is that of a CSV file: .csv or .csv.gz.
 bool is_csv(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ ArrowArrayStream open_stream(const TableSpec& spec) {
   return stream;
 }
 
-// Makes a table that takes ownership of the stream as it is opened.
+// Opens the stream of a table, and passes its ownership to an ArrowTable.
 ArrowTable open_table(const TableSpec& spec) {
   ArrowArrayStream stream = open_stream(spec);
   return ArrowTable(spec.name, stream);

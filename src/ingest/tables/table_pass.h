@@ -14,18 +14,18 @@
 
 namespace plimsoll {
 
-/// Reads the rows of one table, once: writes its columns, times and keys, and passes its foreign keys to edge
+/// Reads the rows of one table, once. Writes its columns, times and keys, and passes its foreign keys to edge
 /// types. Not thread-safe. Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
 class TablePass {
  public:
-  /// Makes the edge type of a foreign key, whose columns are in this table.
+  /// Creates the edge type of a foreign key of this table, whose columns are `columns`.
   using MakeEdges = std::function<EdgeType&(const ForeignKey& key, const KeyColumns& columns)>;
 
   TablePass(const TableSpec& spec, DataSetWriter& set, const TableScratch& scratch, NodeTypeState& state,
             const MakeEdges& make_edges);
 
-  /// Reads all rows; `progress` gets the number of rows read. Returns the entry of the node type in the
-  /// manifest.
+  /// Reads all rows. `progress` is called with the number of rows read. Returns the entry of the node type
+  /// for the manifest.
   Json run(const std::function<void(int64_t)>& progress);
 
  private:

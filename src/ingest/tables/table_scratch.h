@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Folder for the runs of the sorts in an ingest of tables, and the memory of each sort.
+/// The folder for the runs of the sorts in an ingest of tables, and the memory of each sort.
 struct TableScratch {
   std::filesystem::path folder;
   FileSystem* files = nullptr;

@@ -38,7 +38,7 @@ void check_foreign_keys(const TableSpec& table, const std::vector<TableSpec>& ta
 // Source, name and target of an edge type.
 using EdgeTypeName = std::array<std::string, 3>;
 
-// Refuses two edge types of one name, whose files would be the same.
+// Refuses two edge types with the same name, because their files would have the same names.
 void check_edge_types(const std::vector<TableSpec>& tables) {
   std::set<EdgeTypeName> names;
   const auto add = [&](const EdgeTypeName& type) {

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Columns of one table that hold keys of another table.
+/// Columns of one table whose values are keys of another table.
 struct ForeignKey {
   std::vector<std::string> columns;
   std::string table;
@@ -19,27 +19,28 @@ struct ForeignKey {
   std::string edge_name() const;
 };
 
-/// One table of the input, which becomes a node type or, as an event table, an edge type.
+/// One table of the input. It becomes a node type; an event table becomes an edge type.
 struct TableSpec {
   std::string name;
   /// Opens the rows as a stream, which the caller releases. Called once.
   std::function<void(ArrowArrayStream&)> open;
-  int64_t files = 0;                  ///< Number of its files; 0 for a stream of a program.
-  std::vector<std::string> key = {};  ///< Columns of its key; empty without one.
-  std::string time = {};              ///< Column with the time from which a row is known; empty without one.
+  int64_t files = 0;                  ///< Number of the table's files; 0 for a stream from a program.
+  std::vector<std::string> key = {};  ///< Columns of the table's key; empty: no key.
+  std::string time = {};              ///< Column with the time from which a row is known; empty: no times.
   std::string time_unit = {};         ///< Unit of a time column of integers: s, ms, us or ns.
   std::vector<ForeignKey> foreign_keys = {};
-  bool as_edge = false;  ///< Each row is an edge from the row of its first foreign key to that of its second.
-  std::string edge = {};  ///< Name of that edge type; empty for the name of the table.
+  bool as_edge = false;   ///< Whether it is an event table: each row is an edge from the row that its first
+                          ///< foreign key names to the row that its second names.
+  std::string edge = {};  ///< Name of that edge type; empty: the name of the table.
 
   const std::string& edge_name() const { return edge.empty() ? name : edge; }
   /// Meanings that replace the inferred ones, by column: number, category, time:UNIT or skip.
   std::map<std::string, std::string> meanings = {};
 };
 
-/// Throws UsageError for specs that cannot be a graph: two tables of one name, a foreign key to no table or
-/// to a table without a key, two foreign keys of the same columns, an edge table with a key or without
-/// exactly two foreign keys.
+/// Throws UsageError for specs that cannot become a graph: two tables with the same name, a foreign key to a
+/// table that does not exist or has no key, two foreign keys with the same columns, or an event table that
+/// has a key or does not have exactly two foreign keys.
 void check_specs(const std::vector<TableSpec>& tables);
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-// What a word about a table is about.
+// The words that --table accepts after the files, except foreign keys.
 enum class TableWord : uint8_t { key, time, unit };
 template <>
 inline constexpr auto kWords<TableWord> = std::to_array<std::string_view>({"key", "time", "unit"});
@@ -69,7 +69,7 @@ void add_word(const std::string& word, const std::string& whole, TableSpec& tabl
   }
 }
 
-// Returns where the words about a table start, or npos: after the last colon that such words follow.
+// Returns the offset of the last colon if it is followed by words of --table, otherwise npos.
 size_t find_words(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos) return colon;

@@ -13,7 +13,7 @@ namespace plimsoll {
 /// file).
 void add_table(const std::string& words, TablesOptions& options);
 
-/// Marks a table as an edge type. Errors: UsageError (no such table).
+/// Marks a table as an event table. Errors: UsageError (no such table).
 void make_edge_table(const std::string& name, TablesOptions& options);
 
 /// Parses the value of --meaning, such as "users.age=category", and adds it to its table. Errors: UsageError.

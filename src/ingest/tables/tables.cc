@@ -36,7 +36,8 @@ Json options_json(const TablesOptions& options) {
                       {"time_unit", table.time_unit},
                       {"foreign_keys", std::move(foreign)},
                       {"meanings", std::move(meanings)}});
-    if (table.as_edge) tables.back()["as_edge"] = true;  // Listed only if used, as it came later.
+    // Listed only if used, because earlier versions did not have this option.
+    if (table.as_edge) tables.back()["as_edge"] = true;
   }
   Json json = {{"tables", std::move(tables)}, {"reverse", options.reverse}};
   for (const TaskSpec& task : options.tasks) json["tasks"].push_back(task.name);
@@ -51,8 +52,8 @@ Json sources_of(const TablesOptions& options) {
   return sources;
 }
 
-// Returns the memory of each sort: reading and writing columns uses one half of the free memory, and all
-// sorts that can exist at the same time share the other half.
+// Returns the memory of each sort. Reading and writing columns may use one half of the free memory; all sorts
+// that can exist at the same time share the other half.
 int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
   constexpr int64_t kMin = kMiB / 2;
@@ -64,7 +65,7 @@ int64_t memory_of_a_sort(const TablesOptions& options) {
     keys += table.key.empty() ? 0 : 1;
     has_lookups = has_lookups || table.as_edge;
   }
-  constexpr int64_t kOfLookups = 6;  // Two lookups of keys, and the edges that they make.
+  constexpr int64_t kOfLookups = 6;  // Two lookups of keys, and the edges that they produce.
   if (has_lookups) sorts = std::max(sorts, kOfLookups);
   sorts += keys;
   const Ledger& ledger = Ledger::process();
@@ -107,7 +108,7 @@ class TablesBuild {
   DataSetWriter set_;
   TableScratch scratch_;
   std::vector<NodeTypeState> states_;
-  std::vector<Json> entries_;  // A node type, or the list of edge types, for each table.
+  std::vector<Json> entries_;  // For each table, its node type or list of edge types.
   std::deque<Edges> edges_;
   Json tasks_ = Json::array();
   TablesResult result_;
@@ -257,7 +258,7 @@ TablesResult TablesBuild::run(const Json& provenance) {
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
-  if (options.files.empty()) {  // It cannot be known whether these are the same tables as before.
+  if (options.files.empty()) {  // Without files, it is unknown whether the tables are the same as before.
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);

@@ -15,11 +15,11 @@ namespace plimsoll {
 /// Input and options of ingest_tables(). docs/tables.md explains them.
 struct TablesOptions {
   std::vector<TableSpec> tables = {};
-  /// Files that the tables are read from. Their hashes are the sources in the provenance; without files, as
-  /// for tables of another process, the sources are the names of the tables.
+  /// The files from which the tables are read. Their hashes are the sources in the provenance. Without files,
+  /// as for tables of another process, the sources are the names of the tables.
   std::vector<std::filesystem::path> files = {};
   std::vector<TaskSpec> tasks = {};  ///< Tasks on the tables, whose labels become seeds.
-  /// What the source says about the whole, for the manifest.
+  /// The source's description of the data set, for the manifest.
   Json words = Json::object();
   bool reverse = false;  ///< Also make the reverse edge types.
   std::filesystem::path out = {};
@@ -27,7 +27,8 @@ struct TablesOptions {
 };
 
 struct TablesResult {
-  bool already_there = false;  ///< Whether the output already held these sources, so that nothing was done.
+  /// Whether the output had already been made from these sources, so that nothing was done.
+  bool already_there = false;
   int64_t node_types = 0, edge_types = 0;
   int64_t nodes = 0, edges = 0;
   int64_t rows = 0;      ///< Number of rows read.
@@ -35,14 +36,15 @@ struct TablesResult {
   int64_t tasks = 0, seeds = 0;
   int64_t dangling_seeds = 0;        ///< Number of seeds left out because no row has their key.
   int64_t seeds_without_time = 0;    ///< Number of seeds left out because their time is missing.
-  int64_t seeds_without_target = 0;  ///< Number of seeds left out because no target of theirs is a row.
+  int64_t seeds_without_target = 0;  ///< Number of seeds left out because none of their targets is a row.
   int64_t dangling_targets = 0;      ///< Number of targets dropped because no row has their key.
   int64_t rows_without_time = 0;     ///< Number of rows left out because their time is missing.
-  int64_t rows_without_ends = 0;     ///< Number of rows of event tables that lack a key, and so make no edge.
+  /// Number of rows of event tables that lack a foreign key, and so make no edge.
+  int64_t rows_without_ends = 0;
   std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
 };
 
-/// Receives the number of rows read.
+/// Called with the number of rows read.
 using TablesProgress = std::function<void(int64_t rows)>;
 
 /// Reads tables with keys and times into a `graph` with node types, within the free memory of the ledger:

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The lists of nodes that are the targets of a recommendation: first all lists of keys are added, unless
-/// the index needs no sort, then their nodes are written. Keys without a node are dropped and counted. Not
-/// thread-safe. Errors: Failure (disk), BudgetExceeded, InputError.
+/// Writes the lists of nodes that are the targets of a recommendation. If the index needs a sort, all lists
+/// of keys must first be added. Keys without a node are dropped and counted. Not thread-safe. Errors: Failure
+/// (disk), BudgetExceeded, InputError.
 class TargetNodes {
  public:
   /// `where` names the column in messages.
@@ -19,9 +19,9 @@ class TargetNodes {
   void add(const ArrowType& type, const Values& lists);
   void seal() { nodes_.seal(); }
   void open(DataSetWriter& set, const std::string& values, const std::string& ptr);
-  /// Finds the nodes of the next lists and clears `kept` at those without any.
+  /// Finds the nodes of the next lists, and sets `kept` to 0 for lists without any.
   void find(const ArrowType& type, const Values& lists, Vector<uint8_t, Tag::ingest>& kept);
-  /// Writes the lists found at which `kept` is 1.
+  /// Writes the found lists for which `kept` is 1.
   void write(std::span<const uint8_t> kept);
   int64_t dangling() const { return dangling_; }
 

@@ -12,7 +12,7 @@ namespace plimsoll {
 /// One split of a task: a table of labels.
 struct TaskSplit {
   std::string name;
-  /// Opens the rows as a stream that the caller releases. It is called twice.
+  /// Opens the rows as a stream, which the caller releases. It may be called twice.
   std::function<void(ArrowArrayStream&)> open;
 };
 
@@ -21,11 +21,11 @@ struct TaskSpec {
   std::string name, kind, type;
   std::string entity = {};  ///< The table whose keys are in the column `entity_column`.
   std::string entity_column = {};
-  std::string time = {};    ///< Column of the times of seeds; empty without.
-  std::string target = {};  ///< Column of what is to be predicted; empty without.
-  /// The table whose keys the lists of targets are; empty unless the task is a recommendation.
+  std::string time = {};    ///< Column with the times of seeds; empty: no times.
+  std::string target = {};  ///< Column with the values to predict; empty: none.
+  /// The table to whose keys the lists of targets refer; empty unless the task is a recommendation.
   std::string destination = {};
-  Json words = Json::object();  ///< What else its manifest says, but for the SQL.
+  Json words = Json::object();  ///< The rest of the task's manifest, without the SQL.
   std::vector<TaskSplit> splits = {};
 };
 

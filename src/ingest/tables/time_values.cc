@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// The unit of a time. Days are a unit of Arrow alone.
+/// The unit of a time. Days occur only in Arrow.
 enum class TimeUnit : uint8_t { s, ms, us, ns, day };
 template <>
 inline constexpr auto kWords<TimeUnit> = std::to_array<std::string_view>({"s", "ms", "us", "ns", "D"});

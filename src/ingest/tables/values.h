@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The values of one column in a few thousand rows, in the form that the type of the column determines.
-/// Buffers are reused for the next chunk. Texts are views of the Arrow array.
+/// The values of one column for a few thousand rows. The type of the column determines which members are
+/// used. Buffers are reused for the next chunk. Texts are views into the Arrow array.
 struct Values {
   size_t rows = 0;
   Vector<uint8_t, Tag::ingest> valid;           ///< [rows] 1 if there is a value, 0 if it is missing.
@@ -18,8 +18,7 @@ struct Values {
   Vector<double, Tag::ingest> reals;            ///< [rows], or [rows, width] for vectors.
   Vector<std::string_view, Tag::ingest> texts;  ///< [rows]
   Vector<int64_t, Tag::ingest> lengths;         ///< [rows] number of items in each list; 0 if it is missing.
-  std::vector<Values> items;  ///< The items of all lists, one after the other; this vector has one
-                              ///< entry or none.
+  std::vector<Values> items;  ///< Has at most one entry: the items of all lists, one list after the other.
 
   /// Keeps only the rows for which `kept` is 1.
   void keep(std::span<const uint8_t> kept, size_t width);

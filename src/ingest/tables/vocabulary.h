@@ -11,11 +11,11 @@ namespace plimsoll {
 /// BudgetExceeded.
 class TextVocabulary {
  public:
-  /// Limits up to which a column of texts is a category unless the user says so.
+  /// A column of texts is a category up to these limits, or if the user declares it to be one.
   static constexpr int64_t kMaxTexts = 65536;
   static constexpr int64_t kMaxBytes = 4 << 20;
 
-  /// Returns the number of a text, which is added if it is new.
+  /// Returns the index of a text. A new text is added.
   int32_t add(std::string_view text);
   /// Whether the texts exceed the limits. The answer does not depend on the order of the texts.
   bool exceeds_limits() const {
@@ -23,7 +23,7 @@ class TextVocabulary {
   }
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
   std::string_view text(int64_t number) const;
-  /// Returns the numbers in the order of the bytes of their texts.
+  /// Returns the indices of the texts, sorted by the bytes of the texts.
   Vector<int32_t, Tag::ingest> sorted() const;
 
  private:
@@ -32,7 +32,7 @@ class TextVocabulary {
   Vector<char, Tag::ingest> bytes_;
   Vector<int64_t, Tag::ingest> ends_;     // End of each text in bytes_.
   Vector<uint64_t, Tag::ingest> hashes_;  // [texts]
-  Vector<int32_t, Tag::ingest> slots_;    // Hash table of numbers; -1 is empty.
+  Vector<int32_t, Tag::ingest> slots_;    // Hash table of indices; -1 marks an empty slot.
 };
 
 }  // namespace plimsoll

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Characters and words of text files.
+// Functions for the characters and words of text files.
 
 inline constexpr uint8_t kNoDigit = 255;
 extern const std::array<uint8_t, 256> kHexDigits;  ///< Value of a hex digit, otherwise kNoDigit.

@@ -53,8 +53,8 @@ FieldCount count_fields(std::string_view line, char separator) {
   return count;
 }
 
-// Returns whether a rare separator divides the first lines better than blanks do. `a|b c|d`, divided at
-// blanks, is two texts with bars in them.
+// Returns whether a rare separator divides the first lines better than blanks do. If `a|b c|d` is divided at
+// blanks, it becomes two texts with bars in them.
 bool divides(char separator, std::string_view first, std::string_view second) {
   const FieldCount found = count_fields(first, separator);
   if (found.fields < 2 || (!second.empty() && found.fields != count_fields(second, separator).fields))
@@ -84,7 +84,7 @@ Delimited Delimited::open(const std::filesystem::path& path, Comments comments) 
   const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
   result.separator = separator_of(first, more ? line : std::string_view());
   if (more) result.second = fields_of(line, result.separator, lines, result.charge);
-  // The reader is past the first line, so a bad quote in it is reported from a new reader.
+  // The reader is already past the first line, so a bad quote in that line is reported by a new reader.
   LineReader again(InputStream::open(path), path.string());
   again.next_row(line, comments);
   result.columns = fields_of(line, result.separator, again, result.charge);
@@ -151,7 +151,7 @@ bool is_real(std::string_view field) {
 }
 
 std::optional<uint64_t> whole_real(std::string_view field) {
-  constexpr double kMax = 9007199254740992.0;  // Above 2^53 several numbers are the same double.
+  constexpr double kMax = 9007199254740992.0;  // Above 2^53, several whole numbers are the same double.
   if (!is_real(field) || is_number(field) || field.front() == '+') return std::nullopt;
   double value = 0;
   std::from_chars(field.data(), field.data() + field.size(), value);
@@ -161,7 +161,7 @@ std::optional<uint64_t> whole_real(std::string_view field) {
 
 namespace {
 
-// Returns the letters of a name of a column in lower case, or nothing for a field that is no such name.
+// Returns the letters of a column's name in lower case, or an empty text if the field cannot be a name.
 std::string letters_of(std::string_view field) {
   constexpr size_t kLongestName = 24;
   std::string name;
@@ -175,7 +175,7 @@ std::string letters_of(std::string_view field) {
   return name;
 }
 
-// Whether a name is one of these, alone or next to "id" or "node".
+// Returns whether a field is one of the known names, alone or combined with "id" or "node".
 bool is_name_of(std::initializer_list<std::string_view> known, std::string_view field) {
   const std::string name = letters_of(field);
   return std::any_of(known.begin(), known.end(), [&](std::string_view word) {

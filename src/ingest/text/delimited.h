@@ -13,40 +13,40 @@
 
 namespace plimsoll {
 
-/// Whether lines that begin with # or % are comments: only those before the first row, all, or none.
+/// The lines that begin with # or % and are comments: only those before the first row, all, or none.
 enum class Comments : uint8_t { leading, all, none };
 template <>
 inline constexpr auto kWords<Comments> = std::to_array<std::string_view>({"leading", "all", "none"});
 
-/// Format of a table of edges or nodes as text: the separator and the names of columns.
+/// The format of a table of edges or nodes as text: the separator and the names of columns.
 struct Delimited {
-  char separator = '\t';             ///< '\t', ',', ';', '|' or ' ' for runs of blanks.
+  char separator = '\t';             ///< '\t', ',', ';', '|', or ' ' for runs of blanks.
   bool header = false;               ///< Whether the first line that is not a comment names the columns.
   std::vector<std::string> columns;  ///< Fields of the first line: names, if it is a header.
   std::vector<std::string> second;   ///< Fields of the second line; empty if there is none.
   Charge charge{Tag::ingest};        ///< Memory of `columns` and `second`.
 
-  /// Reads the first lines to determine the separator: a tab if there is one, otherwise a comma, otherwise a
-  /// semicolon or a bar if both lines have equally many, otherwise blanks. Does not determine whether there
-  /// is a header. Errors: InputError (missing file, no line, a line over 16 MiB, text after a closing quote),
-  /// BudgetExceeded.
+  /// Reads the first two lines and determines the separator: a tab if there is one, otherwise a comma,
+  /// otherwise a semicolon or a bar if both lines have the same number of them, otherwise blanks. Does not
+  /// determine whether there is a header. Errors: InputError (missing file, no line, a line over 16 MiB, text
+  /// after a closing quote), BudgetExceeded.
   static Delimited open(const std::filesystem::path& path, Comments comments = Comments::leading);
 
-  /// Returns the index of the column `name`, which is a name in the header, or a number from 0. Errors:
+  /// Returns the index of the column `name`, which is a name in the header or an index from 0. Errors:
   /// UsageError that names the columns.
   size_t column(const std::string& name, const std::filesystem::path& path) const;
 };
 
-/// Thrown for a quote that is not closed, or that is not followed by a separator; `found` is the text at this
+/// Thrown for a quoted field that is not closed or not followed by a separator; `found` is the text at this
 /// place.
 struct BadQuote {
   static constexpr const char* kExpected = "a quote around all of the field";
   std::string_view found;
 };
 
-/// Removes the first field from `rest` and returns it without the blanks around it; unless blanks or tabs
-/// separate fields, also without quotes. `rest` is a null view after the last field. Doubled quotes within
-/// quotes stay doubled. Throws BadQuote; LineReader::field() adds the location.
+/// Removes the first field from `rest` and returns it without the blanks around it and, unless fields are
+/// separated by blanks or tabs, without quotes. After the last field, `rest` is a null view. Doubled quotes
+/// within quotes stay doubled. Throws BadQuote; LineReader::field() adds the location.
 std::string_view cut_field(std::string_view& rest, char separator);
 
 /// Returns whether a line begins with # or %, after blanks.
@@ -55,17 +55,18 @@ bool is_comment(std::string_view line);
 /// Returns whether a field is a whole number, possibly negative.
 bool is_number(std::string_view field);
 
-/// Whether a field is a number in any notation, such as `-0.5` or `1e3`; not `nan` or `inf`.
+/// Returns whether a field is a number in any notation, such as `-0.5` or `1e3`; false for `nan` and `inf`.
 bool is_real(std::string_view field);
 
-/// Returns the whole number from 0 to 2^53 that a field holds in another notation than digits alone, such as
-/// numpy.savetxt's `1.000000000000000000e+00`; else nullopt.
+/// Returns the whole number from 0 to 2^53 that a field contains in a notation other than plain digits, such
+/// as numpy.savetxt's `1.000000000000000000e+00`; otherwise nullopt.
 std::optional<uint64_t> whole_real(std::string_view field);
 
 /// Returns whether a field is a usual name for a column of IDs, such as `src` or `Node ID`.
 bool is_id_name(std::string_view field);
 
-/// Whether a field is a usual name of the column of sources, such as `src`, or of that of targets.
+/// Return whether a field is a usual name of the column of sources, such as `src`, or of the column of
+/// targets.
 bool is_source_name(std::string_view field);
 bool is_target_name(std::string_view field);
 

@@ -11,35 +11,35 @@
 
 namespace plimsoll {
 
-/// The lines of a table of numbers, with errors that name file, line and column. It holds one chunk of the
-/// text, and at least one line. Not thread-safe.
+/// Reads the lines of a table of numbers. Errors name file, line and column. It holds one chunk of the text,
+/// and at least one line. Not thread-safe.
 class LineReader {
  public:
   /// `name` is used in error messages.
   LineReader(std::unique_ptr<InputStream> stream, std::string name);
 
-  /// Reads the next line, without its end (LF or CR LF); it is valid until the next call. Returns false at
-  /// the end of the text. Blank lines may only occur at the end. Errors: InputError (another blank line, a
-  /// line over 16 MiB, errors of the stream), BudgetExceeded.
+  /// Reads the next line, without its line end (LF or CR LF), into `line`, which is valid until the next
+  /// call. Returns false at the end of the text. Blank lines may only occur at the end. Errors: InputError
+  /// (another blank line, a line over 16 MiB, errors of the stream), BudgetExceeded.
   bool next(std::string_view& line);
 
-  /// Reads the next line that is not blank and, unless `comments` is none, does not begin with # or %: a
-  /// header. Errors: those of next().
+  /// Reads the next line that is not blank and, unless `comments` is none, does not begin with # or %. Used
+  /// for headers. Errors: those of next().
   bool next_row(std::string_view& line, Comments comments = Comments::leading);
 
-  /// Number of the line that next() returned, from 1; 0 before the first.
+  /// Number of the line that next() returned last, counted from 1; 0 before the first.
   int64_t line() const { return line_; }
   const std::string& name() const { return name_; }
 
   /// Calls cut_field() (delimited.h) for the current line. Errors: InputError for a bad quote.
   std::string_view field(std::string_view& rest, char separator) const;
 
-  /// Parse a field of the current line. A whole number must be in min..max, a real one must be finite. `what`
-  /// describes the number, such as "a graph". Errors: InputError.
+  /// Parse a field of the current line. A whole number must be within min .. max; a real number must be
+  /// finite. `what` describes the number, such as "a graph". Errors: InputError.
   int64_t whole(std::string_view field, int64_t min, int64_t max, const char* what) const;
   float real(std::string_view field, const char* what) const;
 
-  /// Throws InputError with the text at `field` and the expected text.
+  /// Throws InputError with the text at `field` and what was expected.
   [[noreturn]] void refuse(std::string_view field, const std::string& expected) const;
   /// Throws InputError for a text that ends too early.
   [[noreturn]] void refuse_end(const std::string& expected) const;
@@ -59,7 +59,7 @@ class LineReader {
 };
 
 /// Removes the first field, up to a comma, from `rest` and returns it without the blanks around it. `rest`
-/// keeps the text after the comma; it is a null view after the last field.
+/// keeps the text after the comma. After the last field, it is a null view.
 std::string_view take_comma_field(std::string_view& rest);
 
 }  // namespace plimsoll

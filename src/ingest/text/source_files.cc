@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A set of paths, charged to the ledger.
+/// A set of paths whose memory is entered in the ledger.
 class PathSet {
  public:
-  /// Returns false if it was present.
+  /// Returns false if the path was already present.
   bool insert(const fs::path& path) {
     if (paths_.contains(path)) return false;
     charge_.add(bytes_of(path));
@@ -40,7 +40,7 @@ class PathSet {
 };
 
 void visit_all(const fs::path& root, const std::function<void(const fs::path&)>& visit) {
-  PathSet seen, folders, links;  // Folders that are reached without a link come first.
+  PathSet seen, folders, links;  // Folders that are reached without a link are visited first.
   seen.insert(fs::canonical(root));
   folders.insert(root);
   while (!folders.empty() || !links.empty()) {

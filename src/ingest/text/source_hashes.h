@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data made from them. Reads the whole
-/// files. `tick` is called for each chunk that was read, and may throw to stop. Errors: InputError (a file
-/// that does not exist), BudgetExceeded.
+/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data that is made from them. Reads
+/// all files completely. `tick` is called for each chunk that was read, and may throw to stop. Errors:
+/// InputError (a file that does not exist), BudgetExceeded.
 JsonTable source_hashes(
     const std::vector<std::filesystem::path>& files, const std::function<void()>& tick = [] {});
 

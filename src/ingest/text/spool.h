@@ -10,16 +10,16 @@
 namespace plimsoll {
 
 /// Copies of inputs that can be read only once, such as pipes and standard input. They are in a temporary
-/// folder next to the output, which is removed when this object is destroyed. Not thread-safe. Errors:
+/// folder next to the output. The folder is removed when this object is destroyed. Not thread-safe. Errors:
 /// Failure (disk), and those of `tick`.
 class Spool {
  public:
   explicit Spool(std::filesystem::path out, FileSystem& files) : out_(std::move(out)), files_(files) {}
 
-  /// Replaces the path of a pipe or device, or "-" for standard input, by that of a copy. `tick` is called
-  /// for each chunk, and may throw to stop.
+  /// If `input` is a pipe, a device or "-" (standard input), copies it and replaces `input` by the path of
+  /// the copy. `tick` is called for each chunk, and may throw to stop.
   void copy(std::filesystem::path& input, const std::function<void()>& tick);
-  /// Returns a message with the names of the inputs instead of those of their copies.
+  /// Returns `message` with the names of copies replaced by the names of the inputs.
   std::string shown(std::string message) const;
 
  private:

@@ -12,13 +12,13 @@
 
 namespace plimsoll {
 
-/// Collects texts and returns each once, in byte order, in bounded memory. It sorts them in runs on disk, in
-/// which each text is stored without the prefix that it shares with the previous one, and merges the runs
-/// once. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// Collects texts and returns each once, in byte order, in bounded memory. It sorts them in runs on disk and
+/// merges the runs once. In a run, each text is stored without the prefix that it shares with the previous
+/// text. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class UniqueTexts {
  public:
-  /// Runs are stored in `folder`, with `name` in their names. Uses `memory` bytes, and the same again for
-  /// merging.
+  /// Runs are stored in `folder`, with `name` in their file names. Adding uses `memory` bytes, and merging
+  /// uses as many again.
   UniqueTexts(std::filesystem::path folder, std::string name, int64_t memory, FileSystem& files);
   ~UniqueTexts();
   UniqueTexts(const UniqueTexts&) = delete;
@@ -29,7 +29,7 @@ class UniqueTexts {
 
   /// Adds a text of at most kLongest bytes. Errors: InputError.
   void add(std::string_view text);
-  /// Calls next() for each text. Must be called once, after all texts have been added. Removes the runs.
+  /// Calls next() for each text, then removes the runs. Must be called once, after all texts have been added.
   void take(const std::function<void(std::string_view)>& next);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Item: (row, block of columns). Lanes of one column share the row's entries. Their sums are added in a
-/// fixed order.
+/// Item: (row, block of columns). The lanes of a column divide the row's entries among themselves. Their sums
+/// are added in a fixed order.
 template <typename T>
 struct AggregateOnDevice {
   AggregateInput<T> in;

@@ -93,8 +93,8 @@ struct Target {
   }
 };
 
-/// Prefetches the rows [nodes, width] of some nodes while earlier rows are in use. If pieces are not closed,
-/// rows are scattered in memory.
+/// Prefetches the rows [nodes, width] of some nodes while earlier rows are in use, because rows are scattered
+/// in memory if pieces are not closed.
 template <typename Stored>
 PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int32_t* nodes, int64_t first,
                                    int64_t last) {
@@ -104,8 +104,8 @@ PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int3
     for (int64_t d = 0; d < width; d += kLine) __builtin_prefetch(rows + nodes[n] * width + d);
 }
 
-/// kLanes divides the channels. kHeads is the number of heads if it is known at compile time, otherwise 0. If
-/// it is known, all heads of an edge are computed at once.
+/// kLanes divides the number of channels. kHeads is the number of heads if that is known at compile time,
+/// otherwise 0. If it is known, all heads of an edge are computed at once.
 template <typename T, typename Stored, int kLanes, int kHeads>
 struct AttentionRows {
   static constexpr int kHeadLanes = kHeads > 0 ? kHeads : 1;
@@ -289,8 +289,8 @@ struct AttentionRows {
   }
 };
 
-/// Selects the kernels with the widest vectors that divide the channels: `kBytes`, half of it, or single
-/// numbers. float64 is used by tests and gets the variant that compiles fastest.
+/// Selects the kernels with the widest vectors that divide the channels: vectors of `kBytes` bytes, of half
+/// as many, or single numbers. float64 is used only by tests and gets the variant that compiles fastest.
 template <template <typename, typename, int, int> typename Rows, typename T, typename Stored, int kBytes,
           typename Call>
 PLIMSOLL_INLINE void with_rows(int64_t heads, int64_t channels, Call call) {

@@ -8,17 +8,17 @@
 
 namespace plimsoll {
 
-// Graph attention on a CUDA device: the formulas of gat.h and gatv2.h on arrays in device memory, f32 and
-// f64. One call computes all nodes. Work is put on `stream` (a cudaStream_t) of the current device; nothing
-// waits for it. The arrays must live until the work is done; host structs are copied. The caller provides the
-// workspace, whose initial content does not matter. A function next to each call returns the size of its
-// workspace in numbers. Sums have a fixed order and there are no atomics: the same device gives the same bits
-// each time. The bits differ from those of the CPU; dropout drops the same weights.
+// Graph attention on a CUDA device: the formulas of gat.h and gatv2.h on arrays in device memory, in f32 or
+// f64. One call computes all nodes. The work is put on `stream` (a cudaStream_t) of the current device, and
+// the call does not wait for it. The arrays must live until the work is done; host structs are copied. The
+// caller provides the workspace, whose initial content does not matter. A function next to each call returns
+// the size of its workspace in numbers. Sums have a fixed order and there are no atomics, so the same device
+// always gives the same bits. The bits differ from those of the CPU, but dropout drops the same weights.
 //
 // The order may have been filled on the device (ops/attention/edge_order_gpu.h), so its counts need not be
 // known. Only sources, targets, in_ptr, source, edge and `edges` of an EdgeOrder are read; `edges` may be
 // more than the order keeps. The same holds for OutEdges. Values and gradients are overwritten, not added to.
-// Numbers of alpha and edge_attr that belong to edges outside the order are left unchanged. `handoff` of the
+// Entries of alpha and edge_attr that belong to edges outside the order are left unchanged. `handoff` of the
 // gradients is not read.
 //
 // In a build without CUDA these functions throw Failure that says how to get a build with it. Errors: Failure
@@ -29,12 +29,12 @@ namespace plimsoll {
 template <typename T>
 struct GatScores {
   const T* att_source = nullptr;  ///< [H, D].
-  const T* att_target = nullptr;  ///< [H, D]; null if targets are other nodes than sources.
+  const T* att_target = nullptr;  ///< [H, D]; null if sources and targets are different nodes.
   T* source_gradient = nullptr;   ///< [H, D], gradient of att_source; null if not requested.
   T* target_gradient = nullptr;   ///< [H, D], gradient of att_target.
 };
 
-/// Returns the number of rows by edge that a workspace holds.
+/// Returns the number of rows, one per edge and added self-loop, that a workspace holds.
 template <typename T>
 constexpr int64_t attention_rows(const Attention<T>& layer) {
   return layer.order.edges + (layer.loops ? layer.order.targets : 0);

@@ -40,7 +40,7 @@ struct TargetEdges {
   }
 };
 
-/// Numbers by (edge, head) in a workspace. Rows are `stride` numbers apart.
+/// Numbers indexed by (edge, head) in a workspace. Rows are `stride` numbers apart.
 template <typename T>
 struct EdgeNumbers {
   T* at;
@@ -54,7 +54,7 @@ PLIMSOLL_DEVICE T leaky(T value, T slope) {
   return value > T(0) ? value : value * slope;
 }
 
-/// Returns 0 or 1 / (1 - p). Each head uses one of the four numbers of its counter.
+/// Returns 0 or 1 / (1 - p). Each head uses one of the four random numbers of its counter.
 template <typename T>
 PLIMSOLL_DEVICE T dropout_factor(const Attention<T>& layer, const TargetEdges<T>& target, int64_t e,
                                  int64_t head) {
@@ -138,9 +138,9 @@ PLIMSOLL_DEVICE void softmax(const Warp& warp, const Attention<T>& layer, const 
   });
 }
 
-/// Runs backward from alpha, whose sign says which branch of LeakyReLU was taken, and p = <grad_i, z_j>. `a`
-/// becomes mask * alpha, and `p` the gradient of the score (before LeakyReLU if the sign is -). The sum of
-/// these over the target's edges is stored in sum_of_scores, if given.
+/// Runs backward from alpha, whose sign encodes the branch of LeakyReLU, and from p = <grad_i, z_j>. `a`
+/// becomes mask * alpha, and `p` becomes the gradient of the score (before LeakyReLU if the sign is -). The
+/// sum of these gradients over the target's edges is stored in sum_of_scores, if given.
 template <typename Warp, typename T>
 PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer, const T* alpha_gradient,
                                      const TargetEdges<T>& target, const PairLanes<T>& pairs,
@@ -173,11 +173,11 @@ PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer
   });
 }
 
-/// Number of tiles that are computed at once: as many as registers hold well.
+/// Number of tiles that are computed at once, chosen so that they fit into registers.
 template <int kVector>
 inline constexpr int kTilesAtOnce = kVector >= 4 ? 2 : 8 / kVector;
 
-/// Columns and heads of a lane in the tiles from `first` on.
+/// The columns and heads that a lane computes in the tiles from `first` on.
 template <int kVector>
 struct LaneTiles {
   int column[kTilesAtOnce<kVector>];
@@ -221,7 +221,7 @@ PLIMSOLL_DEVICE void sum_messages(const Warp& warp, const Attention<T>& layer, c
   }
 }
 
-/// Adds a head's sum over one tile of its channels; for the first tile it is written instead.
+/// Adds a head's sum over one tile of its channels to `to`. The sum of the first tile is written, not added.
 template <int kVector, typename T>
 PLIMSOLL_DEVICE void add_chunk(const HeadTiles<kVector>& tiles, int tile, int lane, const EdgeNumbers<T>& to,
                                int64_t row, T value) {
@@ -234,8 +234,8 @@ struct VectorOf {
   static constexpr int kVector = kCount;
 };
 
-/// Calls call(x), where x.kVector numbers may be loaded at once: 16 bytes if channels and arrays allow it,
-/// otherwise single numbers. float64 is used by tests and loads single numbers.
+/// Calls call(x), where x.kVector is how many numbers may be loaded at once: 16 bytes if channels and arrays
+/// allow it, otherwise single numbers. float64 is used only by tests and loads single numbers.
 template <typename T, typename Call>
 void with_vectors(int64_t channels, std::initializer_list<const void*> arrays, const Call& call) {
   if constexpr (sizeof(T) == sizeof(float)) {

@@ -72,8 +72,8 @@ struct PhiloxLanes {
   }
 };
 
-/// Calls use(at, factors, count) for all elements in order, with `count` factors for the elements from `at`
-/// on.
+/// Calls use(at, factors, count) repeatedly, until all elements are covered in order. Each call has `count`
+/// factors for the elements from `at` on.
 template <int kBytes, typename Use>
 PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
   constexpr int kLanes = kBytes / 8;

@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// The arguments of the functions of dropout.h. Without `item` and `local` the rows are those of one item,
-/// from `first_row` on.
+/// The arguments of the functions of dropout.h. If `item` and `local` are null, the rows are consecutive rows
+/// of item 0, from `first_row` on.
 struct DropoutDraws {
   uint64_t seed;
   uint32_t layer;

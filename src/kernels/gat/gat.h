@@ -22,7 +22,7 @@ struct GatGradients : AttentionGradients<T, Stored> {
   T* q = nullptr;  ///< [K, H], added to.
 };
 
-/// Two arrays, one for scores of sources and one for scores of targets; either may be null.
+/// Two arrays: one for the scores of sources and one for the scores of targets. Either may be null.
 template <typename T>
 struct ScorePair {
   T* source = nullptr;
@@ -30,12 +30,13 @@ struct ScorePair {
 };
 
 /// The kernels of one level. Each computes a range of nodes and touches nothing else. Ranges may be computed
-/// at the same time. For backward this requires that they are whole closed pieces, or that there is a handoff
-/// and each range has separate gradients of q and bias. `scratch` has gat_scratch_size() numbers.
+/// at the same time. For backward, this requires that the ranges consist of whole closed pieces, or that
+/// there is a handoff and each range has separate gradients of q and bias. `scratch` has gat_scratch_size()
+/// numbers.
 template <typename T, typename Stored = T>
 struct GatKernels {
-  /// Computes s and t, in `to`, for the nodes begin .. end-1 from z [N, H*D] and both att [H, D]: s[i,h] =
-  /// <z[i,h], att_source[h]>. Without att_target t is not written.
+  /// Computes s and t for the nodes begin .. end-1, from z [N, H*D] and both att [H, D], and writes them to
+  /// `to`: s[i,h] = <z[i,h], att_source[h]>. If att_target is null, t is not written.
   void (*scores)(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
                  int64_t begin, int64_t end, const ScorePair<T>& to);
   void (*forward)(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
@@ -44,7 +45,7 @@ struct GatKernels {
   /// Writes the gradients of z and s of sources begin .. end-1 from the handoff.
   void (*gather)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, const OutEdges& edges,
                  int64_t begin, int64_t end);
-  /// Runs scores() backward from the gradients of s and t, `given`: dz[i] += ds[i,h] att_source[h],
+  /// Runs scores() backward. `given` has the gradients of s and t. dz[i] += ds[i,h] att_source[h],
   /// datt_source[h] += sum_i ds[i,h] z[i,h], and the same for t.
   void (*scores_backward)(const Stored* z, const ScorePair<const T>& att, const ScorePair<const T>& given,
                           int64_t heads, int64_t channels, int64_t begin, int64_t end, T* dz,
@@ -55,7 +56,7 @@ struct GatKernels {
 template <typename T, typename Stored = T>
 const GatKernels<T, Stored>& gat_kernels(Level level);
 
-/// Returns the number of scratch numbers that one range needs.
+/// Returns the size of `scratch` that one range needs, in numbers.
 int64_t gat_scratch_size(const EdgeOrder& order, int64_t heads);
 
 }  // namespace plimsoll

@@ -88,8 +88,8 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
     }
   }
 
-  // Computes the gradients of q and edge_attr. A self-loop filled with the mean passes its share on to each
-  // edge. Overwrites dl.
+  // Computes the gradients of q and edge_attr. A self-loop filled with the mean passes its gradient on to the
+  // edges in equal shares. Overwrites dl.
   static PLIMSOLL_INLINE void pass_to_edges(const Gat<T, Stored>& layer,
                                             const GatGradients<T, Stored>& gradients,
                                             const Target<T, Stored>& target, T* dl) {

@@ -61,7 +61,7 @@ struct GatForward {
   }
 };
 
-/// Item: a target. Writes the handoff, t's gradient and that of edge_attr.
+/// Item: a target. Writes the handoff and the gradients of t and edge_attr.
 template <typename T, int kVector>
 struct GatBackward {
   Gat<T> layer;
@@ -119,8 +119,8 @@ struct GatBackward {
     }
   }
 
-  // Computes df[k] = sum over heads of q[k,h] times the gradient of the logit, including the share through
-  // the mean.
+  // Computes df[k] = sum over heads of q[k,h] times the gradient of the logit, including the part that comes
+  // through the self-loop's mean.
   PLIMSOLL_DEVICE void pass_to_features(int lane, const TargetEdges<T>& target,
                                         const EdgeNumbers<T>& dl) const {
     const int64_t features = layer.edge_features;
@@ -139,7 +139,7 @@ struct GatBackward {
   }
 };
 
-/// Item: a source. Writes the gradients of s and z. That of z includes the parts through both scores.
+/// Item: a source. Writes the gradients of s and z. The gradient of z includes the parts through both scores.
 template <typename T, int kVector>
 struct GatGather {
   Gat<T> layer;
@@ -278,7 +278,7 @@ struct GatScoresStep {
   }
 };
 
-// The kernels in their order. Launch puts a step on a stream, or runs it on the host.
+// Runs the kernels in order. Launch puts a step on a stream, or runs it on the host.
 
 template <typename T, typename Launch>
 void run_gat_scores(const T* z, const GatScores<T>& scores, int64_t heads, int64_t channels, int64_t nodes,

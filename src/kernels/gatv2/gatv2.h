@@ -28,7 +28,7 @@ struct Gatv2Kernels {
   void (*forward)(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
   void (*backward)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, int64_t begin,
                    int64_t end, T* scratch);
-  /// Adds to the gradients of z of the sources begin .. end-1 from the handoff.
+  /// Adds the handoff's part to the gradients of z for the sources begin .. end-1.
   void (*gather)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients,
                  const OutEdges& edges, int64_t begin, int64_t end, T* scratch);
 };
@@ -37,13 +37,14 @@ struct Gatv2Kernels {
 template <typename T, typename Stored = T>
 const Gatv2Kernels<T, Stored>& gatv2_kernels(Level level);
 
-/// Number of rows y_e that a range keeps at once. For a target with more edges backward computes them twice.
+/// Number of rows y_e that a range keeps at once. If a target has more edges, backward computes their rows
+/// twice.
 inline constexpr int64_t kGatv2Rows = 16;
 
 /// Maximum number of edges whose rows are computed at once.
 inline constexpr int64_t kMaxBlock = 4;
 
-/// Returns the number of scratch numbers that one range needs.
+/// Returns the size of `scratch` that one range needs, in numbers.
 int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features);
 
 }  // namespace plimsoll

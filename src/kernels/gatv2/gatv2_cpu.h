@@ -37,7 +37,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
           dl(factor + (layer.order.max_in + 1) * layer.heads) {}
   };
 
-  /// Returns the features of edge number b of a block; for an added self-loop these are in buffer.loop.
+  /// Returns the features of edge b of a block; those of an added self-loop are in buffer.loop.
   static PLIMSOLL_INLINE const T* features_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                               int64_t e, const Scratch& buffer, int64_t b) {
     if (e == target.edges) return buffer.loop;
@@ -171,8 +171,8 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
 
   static PLIMSOLL_INLINE void add_to(Stored* at, T value) { Number::store(at, Number::load(at) + value); }
 
-  // Runs one edge backward: its y becomes dy = dl att leaky'(y), which is added to the gradients of att,
-  // target and source.
+  // Runs one edge backward. Its y becomes dy = dl att leaky'(y). Adds the edge's parts to the gradients of
+  // att, the target and the source.
   static PLIMSOLL_INLINE void pass_on(const Gatv2<T, Stored>& layer,
                                       const Gatv2Gradients<T, Stored>& gradients,
                                       const Target<T, Stored>& target, int64_t e, const T* a, const T* dl,

@@ -244,7 +244,7 @@ struct Gatv2Backward {
   }
 };
 
-/// Item: a source. Writes the gradient of z, or adds to it if it is also that of z_target.
+/// Item: a source. Writes the gradient of z, or adds to it if z_target has the same gradient.
 template <typename T, int kVector>
 struct Gatv2Gather {
   Gatv2<T> layer;
@@ -359,7 +359,7 @@ struct Gatv2WeightSums {
   }
 };
 
-// The kernels in their order.
+// Runs the kernels in order.
 
 template <typename T, typename Launch>
 void run_gatv2_forward(const Gatv2<T>& layer, T* workspace, const Launch& launch) {

@@ -24,7 +24,7 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<fl
   return (s + s) * p;
 }
 
-/// float64 is used by tests and calls the C library.
+/// float64 is used only by tests and calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec log_of_one_and(const Lanes<double, kLanes>&,
                                                                    typename Lanes<double, kLanes>::Vec e) {
@@ -44,7 +44,7 @@ PLIMSOLL_INLINE void over_columns(int64_t classes, const Work& work) {
   for (; c < classes; ++c) work(Lanes<T, 1>(), c);
 }
 
-/// A sum that consists of vectors and single numbers.
+/// Accumulates a sum of whole vectors and single numbers.
 template <typename T, int kLanes>
 struct Sum {
   typename Lanes<T, kLanes>::Vec wide = {};
@@ -148,7 +148,7 @@ struct LogitLossRows {
     }
   }
 
-  /// Returns the sum of the logits of a list.
+  /// Returns the sum of the listed logits of a row.
   static PLIMSOLL_INLINE T listed(const T* row, const T* bias, int64_t begin, int64_t end,
                                   const int64_t* ids) {
     T sum = 0;

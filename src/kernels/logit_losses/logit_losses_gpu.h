@@ -17,7 +17,7 @@ struct LogitTile {
   const T* grad;   ///< [rows], gradients of the losses; null for 1 each.
 };
 
-// The losses of logit_losses.h on a CUDA device, one tile per call, f32 and f64. attention_gpu.h describes
+// The losses of logit_losses.h on a CUDA device, one tile per call, in f32 or f64. attention_gpu.h describes
 // the stream, the order of sums, errors, and builds without CUDA. No memory is allocated. A target or id that
 // is not a class makes the loss of its row NaN and has no other effect.
 

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Item: a row. Lanes share its classes.
+/// Item: a row. The lanes divide its classes among themselves.
 template <typename T>
 struct CrossEntropyRow {
   LogitTile<T> tile;
@@ -49,7 +49,7 @@ struct CrossEntropyRow {
   }
 };
 
-/// Item: a row. Lanes share its classes, and then the listed ones.
+/// Item: a row. The lanes divide among themselves first all classes, then the listed ones.
 template <typename T>
 struct MultilabelBceRow {
   LogitTile<T> tile;

@@ -8,8 +8,8 @@ namespace plimsoll {
 /// Number of digits of a radix sort, one per lane.
 inline constexpr int kDigits = kWarpLanes;
 
-/// Parts of the edges, one per warp. There are enough to keep a GPU busy, and few enough that counts by part
-/// and digit are small compared with the edges.
+/// Divides the edges into parts, one per warp. There are enough parts to keep a GPU busy, and few enough that
+/// the counts per part and digit are small compared with the edges.
 struct EdgeParts {
   static constexpr int64_t kMax = 4096;
   static constexpr int64_t kEdges = 256;  ///< Number of edges in a part, if there are no more than kMax
@@ -25,8 +25,8 @@ struct EdgeParts {
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }
 };
 
-/// Returns the size in bytes of the `buffer` of out_edges_cuda(). It is at least what the call uses, and
-/// affine in edges, so that plans are exact.
+/// Returns the size in bytes of the `buffer` of out_edges_cuda(). It is an upper bound of the bytes that the
+/// call uses. It is affine in `edges`, so that plans are exact.
 constexpr int64_t out_edges_buffer_bytes(int64_t edges) {
   return edges + (kWarpLanes + 2) * kDigits * int64_t{sizeof(int32_t)};
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The CUDA kernels of out_edges_gpu.h as steps (warp.h): a stable radix sort of positions by source, least
-// digit first, without atomics. Each lane has a digit, and reads all edges of the warp's part.
+// The CUDA kernels of out_edges_gpu.h as steps (warp.h): a stable radix sort of positions by source, lowest
+// digit first, without atomics. Each lane handles one digit, and reads all edges of the warp's part.
 
 #include "kernels/count_below.h"
 #include "kernels/out_edges/out_edges_gpu.h"
@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The edges in the order of a pass.
+/// The edges in the order in which a pass reads them.
 struct OutEdgesPass {
   EdgeOrder order;
   const int32_t* from;  // [edges] positions in the order of the previous pass; null: the initial order.
@@ -77,7 +77,7 @@ struct AddDigits {
   PLIMSOLL_DEVICE int64_t first(int lane) const { return lane * parts.count / kWarpLanes; }
 };
 
-/// Item: a part. Moves its positions to the places of their digits.
+/// Item: a part. Moves its positions to the places that their digits determine.
 struct PlaceDigits {
   OutEdgesPass pass;
   EdgeParts parts;

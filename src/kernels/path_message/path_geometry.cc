@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Lengths and angles are measured in float64. There, products of differences of float32 are nearly exact, and
+// Lengths and angles are computed in float64, in which products of float32 differences are nearly exact and
 // do not underflow to 0 if all differences are small.
 struct Point {
   double x, y, z;
@@ -49,8 +49,8 @@ void set_angle(double y, double x, double& to) {
   to = std::atan2(y, x + 0.0);  // Adding 0.0 avoids -0.
 }
 
-// Computes sine and cosine of half the angle whose cosine and sine have the ratio of x and y, from the one of
-// the two that is not small. Both are 0 if x and y are 0.
+// Computes the sine and cosine of half the angle atan2(y, x). The larger of the two is computed first, and
+// the other from it. The angle is 0 if x and y are 0.
 template <typename T>
 void half_angle(double x, double y, T& sine, T& cosine) {
   const double size = std::sqrt(x * x + y * y);

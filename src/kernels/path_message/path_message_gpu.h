@@ -5,13 +5,14 @@
 
 namespace plimsoll {
 
-// Paths of path_tiles.h on a CUDA device, f32 and f64, with all arrays in device memory. attention_gpu.h
+// The paths of path_tiles.h on a CUDA device, in f32 or f64. All arrays are in device memory. attention_gpu.h
 // describes the stream, errors, and builds without CUDA.
 
-/// Numbers the paths of a graph from 0 on, in the order of i, j, k and p.
+/// Numbers the paths of a graph from 0, in the order of i, j, k and p.
 struct PathNumbers {
   PathGraph graph;
-  /// [row_begin[nodes] + 1] number of paths before those of each edge i -> j, without the paths (i, i, i, i).
+  /// [row_begin[nodes] + 1] number of paths before those of each edge i -> j, not counting the paths (i, i,
+  /// i, i).
   const int64_t* before = nullptr;
 };
 
@@ -24,15 +25,15 @@ struct FoundPaths {
   PathBasis<T> basis;
   bool periodic = false;
   int32_t* node[4] = {};  ///< [rows] each: i, j, k and p.
-  T* gaussians[3] = {};   ///< Row-major: [rows, distances] for edges; the rows of triples also have the
-                          ///< angles, those of paths also the torsions.
+  T* gaussians[3] = {};   ///< Row-major: [rows, distances] for edges; rows of triples also have the angles,
+                          ///< and rows of paths also the angles and torsions.
 };
 
 /// Counts the paths of each of `edges` edges. Edges from row_begin[nodes] on have none.
 void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void* stream);
 
-/// Sums rows of `table` for each path. The row of a node has 4 * width numbers, `width` for each of the four
-/// places that the node can have in a path.
+/// Sums rows of `table` for each path. The row of a node has 4 * width numbers: `width` for each of the four
+/// places at which the node can be in a path.
 template <typename T>
 struct GatheredRows {
   const T* table = nullptr;
@@ -41,8 +42,8 @@ struct GatheredRows {
   T* out = nullptr;  ///< [rows, width].
 };
 
-/// Computes out[at[r]] += in[order[r]], or += in[r] without `order`, for rows r in their order. `at` must not
-/// fall. Rows of out are `step` apart.
+/// Computes out[at[r]] += in[order[r]] for rows r in order; in[r] if `order` is null. `at` must be ascending,
+/// repeats allowed. Rows of out are `step` numbers apart.
 template <typename T>
 struct ScatteredRows {
   const T* in = nullptr;

@@ -13,8 +13,8 @@ namespace plimsoll {
 /// The edges of node k that lead to neither of two other nodes.
 struct PathEnds {
   int64_t begin, edges;
-  int64_t hole[2], size[2];  ///< Parallel edges to each of the two other nodes: the place of the first, and
-                             ///< their number.
+  int64_t hole[2], size[2];  ///< The place of the first edge to each of the two other nodes, and the number
+                             ///< of parallel edges.
 
   PLIMSOLL_DEVICE PathEnds(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
       : begin(graph.row_begin[k]), edges(graph.row_begin[k + 1] - begin), hole{}, size{} {
@@ -61,7 +61,7 @@ struct CountEdgePaths {
 struct PathNodes {
   int32_t node[4];  ///< i, j, k, p.
 
-  /// Finds path number `path` among all paths.
+  /// Finds the nodes of the path with index `path` among all paths.
   PLIMSOLL_DEVICE PathNodes(const PathNumbers& numbers, int64_t path) : node{} {
     const PathGraph& graph = numbers.graph;
     const int64_t* const row = graph.row_begin;
@@ -75,7 +75,7 @@ struct PathNodes {
       else
         end = middle;
     }
-    path -= self * (i + 1);  // The number among the paths that use edges.
+    path -= self * (i + 1);  // The index among the paths that use edges.
     for (int n = 0; n < 4; ++n) node[n] = static_cast<int32_t>(i);
     if (self != 0 && path < numbers.before[row[i]]) return;
     const int64_t* const before = numbers.before + row[i];
@@ -95,9 +95,9 @@ struct PathNodes {
   }
 };
 
-/// Lengths and angles of one path, measured as in path_geometry.h. It must be compiled without fused
-/// products: for points on a line the two products of a cross product are then the same number, and their
-/// difference is 0.
+/// Lengths and angles of one path, computed as in path_geometry.h. This must be compiled without fused
+/// multiply-add: for points on a line, the two products of a cross product are then the same number, and
+/// their difference is 0.
 template <typename T>
 struct PathMeasures {
   T distance[3];  ///< Distances of the edge, the triple and the path.
@@ -204,7 +204,7 @@ struct GatherRows {
   }
 };
 
-/// Item: (row, block of columns). The first of equal rows adds up all of them.
+/// Item: (row, block of columns). The first row with an entry of `at` adds up all rows with the same entry.
 template <typename T>
 struct ScatterRows {
   ScatteredRows<T> rows;
@@ -223,7 +223,7 @@ struct ScatterRows {
       if (c >= rows.width) return;
       T& to = rows.out[at * rows.step + c];
       T sum = to;
-      // Several rows are loaded at once, and added in their order.
+      // Several rows are loaded at once and added in order.
       constexpr int kAtOnce = 8;
       int64_t r = row;
       for (; r + kAtOnce <= end; r += kAtOnce) {

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-/// Returns the slot of a node, a new one if it has none, or -1 if there is no free slot.
+/// Returns the slot of a node. A node without a slot gets a new one. Returns -1 if no slot is free.
 int32_t slot(NodeSlots& slots, int32_t node) {
   int32_t& at = slots.slot_of[node];
   if (at < 0 && slots.used < slots.capacity) {
@@ -111,7 +111,7 @@ bool PathWalk::fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slo
 int64_t count_paths(const PathGraph& graph, int64_t source) {
   const int64_t* const row = graph.row_begin;
   const int32_t* const target = graph.target;
-  const auto edges = [&](int32_t from, int64_t to) {  // Parallel edges included.
+  const auto edges = [&](int32_t from, int64_t to) {  // Includes parallel edges.
     const auto [begin, end] = std::equal_range(target + row[from], target + row[from + 1], to);
     return static_cast<int64_t>(end - begin);
   };

@@ -12,8 +12,8 @@ struct PathGraph {
   bool self_paths = false;  ///< Whether each node i has a path (i, i, i, i), before its other paths.
 };
 
-/// Maps nodes to rows of a table that is filled from tile to tile until it is full. Results that depend on
-/// one node are computed once while the node has its row. The caller owns the memory.
+/// Maps nodes to the rows ("slots") of a table. Tiles add nodes to it until it is full. Results that depend
+/// on one node are computed once for as long as the node has a slot. The caller owns the memory.
 struct NodeSlots {
   int64_t capacity = 0;
   int64_t used = 0;
@@ -26,8 +26,8 @@ struct NodeSlots {
   }
 };
 
-/// Consecutive paths i -> j -> k -> p in the order of i, j, k and p, with their distinct (i, j, k) and (i, j)
-/// in the same order. The caller owns the arrays, which have `capacity` entries.
+/// Consecutive paths i -> j -> k -> p in the order of i, j, k and p, and their distinct triples (i, j, k) and
+/// edges (i, j) in the same order. The caller owns the arrays, which have `capacity` entries.
 struct PathTile {
   int64_t capacity = 0;
   int64_t paths = 0;
@@ -42,18 +42,18 @@ struct PathTile {
   int32_t* path_source = nullptr;  ///< i minus the first node of the walk's window.
 };
 
-/// Enumerates all paths of different nodes, one tile at a time. It stores no paths.
+/// Enumerates all paths whose nodes are distinct, one tile at a time. It stores no paths.
 class PathWalk {
  public:
   explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
 
-  /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if there
-  /// are no more. A tile ends early if there are too few free slots. If there are too few even for one path,
-  /// returns false and does not advance: the caller must clear the slots.
+  /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if no paths
+  /// are left. A tile ends early if there are too few free slots. If there are too few even for one path,
+  /// returns false and does not advance; the caller must then clear the slots.
   bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
 
  private:
-  // The next path to visit: edges by their place in `target`. -1 for k or p stands for their first edge.
+  // The next path to visit. Edges are indices into `target`; -1 for k or p stands for the first edge.
   struct Place {
     int64_t source = 0;
     bool self = false;
@@ -69,8 +69,8 @@ class PathWalk {
   Place next_;
 };
 
-/// Returns the number of paths of different nodes that begin at `source`. The targets of each row must
-/// ascend.
+/// Returns the number of paths that begin at `source` and whose nodes are distinct. The targets of each row
+/// must be ascending.
 int64_t count_paths(const PathGraph& graph, int64_t source);
 
 }  // namespace plimsoll

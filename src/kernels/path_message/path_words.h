@@ -15,9 +15,9 @@ template <>
 inline constexpr auto kWords<PathDirection> = std::to_array<std::string_view>({"both", "ancestor",
                                                                                "descendant"});
 
-/// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
-/// (i, i, i, i) per node, whose lengths and angles are 0. `corrected` has no such path, and a periodic basis
-/// for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
+/// `reference` is the layer as in SGMP's code: it expands torsions from -pi to pi in Gaussians on [0, 2 pi],
+/// and has one path (i, i, i, i) per node, whose lengths and angles are 0. `corrected` has no such paths, and
+/// uses a periodic basis for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
 enum class PathMode : uint8_t { corrected, reference };
 template <>
 inline constexpr auto kWords<PathMode> = std::to_array<std::string_view>({"corrected", "reference"});

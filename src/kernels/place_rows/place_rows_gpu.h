@@ -14,9 +14,9 @@ struct PlacedRows {
   float* out;  ///< [rows, features] on the device.
 };
 
-/// Copies each row to its place in `out`. A GPU reads pinned memory over the bus, so these rows need no
-/// device memory other than `out`. All arrays are aligned to 16 bytes. attention_gpu.h describes the stream,
-/// errors, and builds without CUDA.
+/// Copies each row to its place in `out`. A GPU reads pinned memory over the bus, so the rows in pinned
+/// memory need no device memory other than `out`. All arrays are aligned to 16 bytes. attention_gpu.h
+/// describes the stream, errors, and builds without CUDA.
 void place_rows_cuda(const PlacedRows& rows, void* stream);
 
 }  // namespace plimsoll

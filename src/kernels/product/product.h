@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Rows of a matrix: number c of row r is at[r * step + c * column_step].
+/// Rows of a matrix: element c of row r is at[r * step + c * column_step].
 template <typename T>
 struct RowSpan {
   const T* at;
@@ -14,24 +14,24 @@ struct RowSpan {
   int64_t column_step = 1;
 };
 
-/// Treatment of a product's result.
+/// What to do with the result of a product.
 struct ProductEnd {
-  bool add = false;   ///< Add the result to y.
+  bool add = false;   ///< Add the result to y instead of overwriting y.
   bool relu = false;  ///< Replace negative results by 0.
 };
 
 /// Products of few rows with a constant matrix: y = x W^T + bias. W is packed once, for one level, in panels
-/// of columns of W^T that fit into registers. Inputs are added in their order, whatever the number of rows: a
-/// row has the same bits alone and among others. T is float or double. Thread-safe.
+/// of columns of W^T that fit into registers. Inputs are added in order, so a row has the same bits whatever
+/// the number of rows. T is float or double. Thread-safe.
 template <typename T>
 struct ProductKernels {
   int64_t panel;  ///< Number of outputs in a panel.
 
-  /// Packs W [out, in] in C order, as torch's Linear stores it, into product_size() numbers.
-  /// pack_transposed() packs from W^T [in, out]. Rows are `step` numbers apart.
+  /// pack() packs W [out, in] in C order, as torch's Linear stores it, into product_size() numbers.
+  /// pack_transposed() does the same from W^T [in, out]. Rows are `step` numbers apart.
   void (*pack)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
   void (*pack_transposed)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
-  /// Computes y [rows, out] from x [rows, in]; bias is [out], or null. With `add` there is no bias.
+  /// Computes y [rows, out] from x [rows, in]; bias is [out], or null. With `add`, bias is not used.
   void (*multiply)(RowSpan<T> x, int64_t rows, const T* packed, int64_t in, int64_t out, const T* bias, T* y,
                    ProductEnd end);
   /// Computes sum [m, n] += a^T b for a [rows, m] and b [rows, n], over rows in their order. `buffer` has

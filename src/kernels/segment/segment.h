@@ -14,7 +14,7 @@ inline constexpr auto kWords<Reduce> = std::to_array<std::string_view>({"sum", "
 
 /// Reductions over segments of consecutive rows, such as the nodes of a graph or the edges of a target. x is
 /// [N, F] in C order; segment g has the rows ptr[g] .. ptr[g+1]-1. Each call computes the segments begin ..
-/// end-1, touches nothing else, and processes rows in order: the bits do not depend on how segments are
+/// end-1, touches nothing else, and processes rows in order, so the bits do not depend on how segments are
 /// distributed over threads. T is float or double.
 template <typename T>
 struct SegmentKernels {

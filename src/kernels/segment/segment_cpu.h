@@ -144,7 +144,7 @@ struct SegmentRows {
     }
   }
 
-  // With n rows, y and r as in graph_norm and s = sum of g y, the gradients are
+  // With n rows, y and r as in graph_norm, and s = sum of g y, the gradients are
   //     dy = w r (g - y r^2 s / n),   dx = dy - mean_scale / n sum of dy,   dmean_scale = -mean sum of dy
   static void graph_norm_backward(const T* dout, const T* x, const int64_t* ptr, int64_t features,
                                   const T* weight, const T* mean_scale, const T* mean, const T* r,
@@ -191,7 +191,8 @@ struct SegmentRows {
     if constexpr (sizeof(v) == sizeof(T)) {
       return static_cast<T>(::sqrt(static_cast<double>(v)));
     } else {
-      // The result is rounded like sqrt of the type, because float has less than half of double's digits.
+      // Rounding the square root in double to float gives the same result as sqrt in float, because float has
+      // less than half of double's digits.
       for (size_t i = 0; i < sizeof(v) / sizeof(T); ++i)
         v[i] = static_cast<T>(::sqrt(static_cast<double>(v[i])));
       return v;

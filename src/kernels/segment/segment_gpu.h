@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-// The reductions of segment.h on a CUDA device, all segments in one call, f32 and f64: x [N, F], ptr
-// [segments + 1], all in device memory. attention_gpu.h describes the stream, the order of sums, errors, and
-// builds without CUDA. Gradients are overwritten.
+// The reductions of segment.h on a CUDA device, all segments in one call, in f32 or f64. x is [N, F], ptr is
+// [segments + 1], and all arrays are in device memory. attention_gpu.h describes the stream, the order of
+// sums, errors, and builds without CUDA. Gradients are overwritten.
 
 template <typename T>
 void segment_reduce_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, Reduce kind,

@@ -33,9 +33,9 @@ using AggregateSignature = Tensor(const Tensor&, const Tensor&, const Optional&,
                                   const Optional&);
 using InDegreesSignature = Tensor(const Tensor&, c10::SymInt, c10::SymInt);
 
-constexpr int64_t kGrain = 256;  // Number of rows that one thread takes at a time.
+constexpr int64_t kGrain = 256;  // Number of rows that one thread processes at a time.
 
-// Views the order. Its length gives the number of edges it was made from.
+// Returns a view of the order. The number of edges from which it was made follows from its length.
 EdgeOrder view(const Tensor& order, int64_t sources, int64_t targets) {
   require(order.dim() == 1 && order.scalar_type() == at::kInt && order.is_contiguous(), "order i32", order);
   const int64_t edges = edges_of_order(order.numel(), targets);
@@ -56,7 +56,7 @@ void check(const Tensor& x, int64_t sources, int64_t targets, const Optional& so
                  "edge_scale [E] of x's dtype, E as in the order");
 }
 
-// The edges into each row: where they begin, the rows they come from, and their numbers.
+// The incoming edges of each row: where they begin, their source rows, and their indices.
 struct Entries {
   const int32_t* ptr;
   const int32_t* index;
@@ -105,7 +105,7 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
   const Tensor dout = grad.contiguous();
   Tensor buffer;
   const OutEdges out_edge = out_edges(edges, buffer);
-  // Places in the order are replaced by numbers of edges.
+  // Positions in the order are replaced by indices of edges.
   int32_t* const edge =
       buffer.mutable_data_ptr<int32_t>() + (out_edge.position - buffer.const_data_ptr<int32_t>());
   if (edge_scale)

@@ -35,7 +35,7 @@ void check_scale(const Tensor& x, const Optional& scale, int64_t rows, const cha
   if (scale) require_like(x, *scale, {rows}, expected);
 }
 
-// The edges into each row, as AggregateInput reads them.
+// The incoming edges of each row, as AggregateInput reads them.
 struct EntriesOnDevice {
   Tensor ptr, index, edge;
 };
@@ -95,7 +95,7 @@ Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, con
   const Tensor dout = grad.contiguous();
   const DeviceOutEdges out = out_edges_on_device(order, sources, targets, edges);
   EntriesOnDevice entries{out.ptr, out.target, {}};
-  // Places in the order are replaced by numbers of edges.
+  // Positions in the order are replaced by indices of edges.
   if (edge_scale) entries.edge = edges_of(order, targets, edges).index_select(0, out.position);
   run_on_device(dout, entries, target_scale, edge_scale, source_scale, dx);
   return dx;

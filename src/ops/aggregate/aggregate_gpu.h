@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 // aggregate() and in_degrees() (aggregate.h) on the CUDA device that holds the order. The content of the
-// order is not checked. Arguments are those of the operators.
+// order is not checked. The arguments are those of the operators.
 
 at::Tensor aggregate_on_device(const at::Tensor& x, const at::Tensor& order,
                                const std::optional<at::Tensor>& source_scale,

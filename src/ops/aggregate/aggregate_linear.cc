@@ -17,18 +17,18 @@
 #include "ops/packed_weight.h"
 #include "ops/products.h"
 
-// A sum over the edges into each node, followed by a linear layer, as one operator. GraphSAGE and the first
-// layer of GIN's network have this form:
+// A sum over the incoming edges of each node, followed by a linear layer, as one operator. GraphSAGE and the
+// first layer of GIN's network have this form:
 //
 //     h_i = target_scale_i * sum of x_j over the edges from j to i, and self_scale * x_i
 //     out_i = weight h_i + root x_i + bias
 //
 // x is f32 or f64 [N, F], `order` has N sources and N targets (ops/attention/attention.h), weight and root
-// are [O, F], bias [O], target_scale [N], self_scale [1], all of x's dtype. All but weight may be undefined;
-// root excludes self_scale. The result is [N, O]. h is never whole in memory, and only the inputs are kept
-// for backward: with g = A^T dout its gradients are g W + dout root, g^T x, dout^T x and the sum of dout's
-// rows. Differentiable once, not by scales. The bits are the same for any number of threads. Errors:
-// UsageError for shapes and dtypes; InputError for an order of other counts.
+// are [O, F], bias [O], target_scale [N], self_scale [1], all of x's dtype. All except x, order and weight
+// may be undefined; root and self_scale exclude each other. The result is [N, O]. h is never in memory as a
+// whole, and only the inputs are kept for backward: with g = A^T dout, the gradients are g W + dout root, g^T
+// x, dout^T x and the sum of dout's rows. Differentiable once, but not by scales. The bits are the same for
+// any number of threads. Errors: UsageError for shapes and dtypes; InputError for an order of other counts.
 
 namespace plimsoll {
 namespace {
@@ -160,7 +160,7 @@ class AggregateLinearBackward {
 
   void run(const Tensor& weight, const Tensor& root, const LinearGradients& to) {
     const bool needs_x = std::get<0>(to).numel() > 0;
-    // If the gradient of x is not needed and x is narrower, the sums of x are computed again.
+    // If the gradient of x is not needed and x is narrower, the sums of x are recomputed.
     again_ = !needs_x && x_.size(1) < grad_.size(1);
     if (needs_x) packed_weight_ = PackedWeight<T>::pack(weight, true);
     if (needs_x && root.defined()) packed_root_ = PackedWeight<T>::pack(root, true);

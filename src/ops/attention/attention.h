@@ -7,15 +7,16 @@
 
 namespace plimsoll {
 
-/// Returns edges by target, as attention reads them (kernels/edge_order.h): i32, one dimension. edge_index is
-/// i64 [2, E], sources above targets. With `same_nodes`, sources and targets are the same nodes, and ptr i64
-/// [G + 1] may give the graphs that they belong to. No edge may lead from one graph to another. The order is
-/// then cut into pieces between graphs; without ptr, the function searches for places to cut. Orders on a
-/// device are not cut and do not read ptr. Errors: UsageError, InputError.
+/// Returns the edges sorted by target, as attention reads them (kernels/edge_order.h): i32, one dimension.
+/// edge_index is i64 [2, E]; row 0 has the sources, row 1 the targets. With `same_nodes`, sources and targets
+/// are the same nodes, and the order is cut into pieces. If ptr, i64 [G + 1], gives the graphs of the nodes,
+/// the cuts are between graphs, and no edge may lead from one graph to another. Otherwise the function
+/// searches for places that no edge crosses. Orders on a device are not cut, and ptr is not read. Errors:
+/// UsageError, InputError.
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                       bool drop_loops, const at::Tensor& ptr = {});
 
-/// Returns the number of the caller's edges, E, of an order with this number of targets.
+/// Returns E, the number of the caller's edges, of an order with this size and number of targets.
 template <typename Size>
 Size edges_of_order(const Size& order_size, const Size& targets) {
   return (order_size - edge_order_size(0, 0) - 2 * targets) / 2;
@@ -29,17 +30,17 @@ struct AttentionOptions {
   LoopFill fill = LoopFill::mean;  ///< Edge features of added self-loops.
   double fill_value = 0;
   double dropout = 0;           ///< Dropout probability of attention weights.
-  bool keep_projection = true;  ///< Keep z for backward; otherwise it is computed again from x.
+  bool keep_projection = true;  ///< Keep z for backward; if false, z is recomputed from x.
   bool return_attention = false;
 };
 
 /// Tensors that every kind of attention reads. There are S sources, T targets, E edges, H heads of D channels
 /// and K edge features.
 ///
-/// All floats have the same dtype, f32 or f64. On the CPU they may also be bf16 with sums in f32. Then x, its
-/// projections with their weights and biases, edge_attr, z, out and their gradients are bf16; att, q,
-/// edge_weight, target_score and bias may be bf16 or f32 and have gradients of their own dtype; scores, their
-/// statistics and the returned attention are f32.
+/// All real tensors have the same dtype, f32 or f64. On the CPU they may also be bf16, with sums in f32. In
+/// this case x, its projections with their weights and biases, edge_attr, z, out and their gradients are
+/// bf16; att, q, edge_weight, target_score and bias may be bf16 or f32, and their gradients have the same
+/// dtype; scores, their statistics and the returned attention are f32.
 struct AttentionTensors {
   at::Tensor x;          ///< [S, F]
   at::Tensor weight;     ///< [H*D, F]
@@ -47,7 +48,7 @@ struct AttentionTensors {
   at::Tensor edge_attr;  ///< [E, K], or undefined.
   at::Tensor bias;       ///< [H*D], or undefined.
   at::Tensor seed;       ///< i64 [3]: seed, layer, epoch; undefined if dropout is 0.
-  at::Tensor keys;       ///< i64 [3, T]: item, local number and first edge (AttentionDropout), or undefined.
+  at::Tensor keys;       ///< i64 [3, T]: rows item, local and first_edge of AttentionDropout; or undefined.
 };
 
 }  // namespace plimsoll

@@ -28,17 +28,17 @@ struct Layer {
   int64_t alpha() const {
     return shape.return_attention ? scores(shape.edges + (shape.loops ? shape.targets : 0)) : 0;
   }
-  // Ranges of nodes, their groups, and the threads that work on a number of them.
+  // Number of ranges of nodes, of their groups, and of the threads that process a number of ranges.
   int64_t ranges() const { return closed ? shape.order.pieces : parts(shape.targets, kProductRows); }
   int64_t groups() const { return AttentionRanges::groups_of(ranges()); }
   int64_t threads(int64_t work) const { return std::min<int64_t>(shape.threads, work); }
-  // Returns the bytes that a product of bf16 needs: the operands, packed once, and the result in f32 before
-  // it is added.
+  // Returns the bytes that a product of bf16 needs: packed operands, and the result in f32 before it is
+  // added.
   int64_t product_buffer(int64_t max_rows, int64_t features) const {
     if (!rounds) return 0;
     return 2 * (max_rows * (width + features) + width * features) * sum;
   }
-  // Bytes of the handoff, which has two numbers for each score, and of the edges by source.
+  // Returns the bytes of the handoff, which has two numbers per score, and of the edges by source.
   int64_t handed_on() const {
     return scores(2 * (shape.order.edges + (shape.loops ? shape.targets : 0))) +
            (shape.sources + 1 + 2 * shape.order.edges) * static_cast<int64_t>(sizeof(int32_t));
@@ -62,7 +62,7 @@ AttentionBytes gat_bytes(const AttentionShape& shape) {
                                    : layer.rows(shape.sources);
   const int64_t small = layer.rounds ? layer.sum_rows(3) + shape.edge_features * shape.heads * layer.sum : 0;
   const int64_t rows = layer.closed ? shape.order.largest : kProductRows;
-  // W in the type of sums, the folded W, x in that type and its scores.
+  // W and x in the type of sums, the folded W, and the scores.
   const int64_t precise =
       layer.rounds
           ? ((layer.width + 4 * shape.heads) * shape.features +
@@ -155,8 +155,8 @@ AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, b
   const int64_t dz = layer.sum_rows(shape.sources) + (own ? layer.sum_rows(shape.targets) : 0);
   const int64_t z =
       shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
-  // The buffers of all parts of the products except the first, which is part of the output. Targets that are
-  // other nodes have separate buffers.
+  // The buffers of all parts of the products except the first, which is part of the output. If targets and
+  // sources are different nodes, targets have separate buffers.
   const int64_t first =
       projections * layer.sum + (transposed_groups(shape.sources) - 1) * weights * layer.sum;
   const int64_t second =

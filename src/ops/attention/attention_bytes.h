@@ -7,14 +7,13 @@
 namespace plimsoll {
 
 /// Bytes that an attention layer requests from torch's allocator. Forward holds output + saved + workspace at
-/// its peak and output + saved at its end. Backward holds output (gradients) + workspace. Inputs and incoming
-/// gradients, which are assumed to be contiguous, are not counted. Plans read `workspace` only: a layer
-/// without data allocates its output and saved tensors like one with data (ops/meta_tensors.h).
+/// its peak and output + saved at its end. Backward holds output (the gradients) + workspace. Inputs and
+/// incoming gradients are not counted and are assumed to be contiguous. Plans read only `workspace`, because
+/// a layer without data allocates its output and saved tensors like one with data (ops/meta_tensors.h).
 ///
-/// For f32 and f64 with one thread the numbers are exact to the byte. Several threads may hold less at once,
-/// never more than is counted for their number. For bf16 the buffer of the library that multiplies is an
-/// upper bound, and small tensors are assumed to be bf16. Memory that BLAS allocates for f32 and f64 does not
-/// come from torch's allocator.
+/// For f32 and f64 with one thread, the values are exact to the byte. With several threads, they are upper
+/// bounds. For bf16, the buffer of the matrix library is an upper bound, and small tensors are assumed to be
+/// bf16. Memory that BLAS allocates for f32 and f64 does not come from torch's allocator, and is not counted.
 struct AttentionBytes {
   int64_t output = 0;
   int64_t saved = 0;  ///< Kept for backward, in addition to inputs and output.
@@ -23,15 +22,15 @@ struct AttentionBytes {
   int64_t peak() const { return output + saved + workspace; }
 };
 
-/// Sizes that workspaces depend on in addition to counts. They describe how the order of edges cuts the
-/// nodes.
+/// Sizes on which workspaces depend in addition to counts. They describe the pieces into which an order of
+/// edges cuts the nodes.
 struct OrderSizes {
   bool closed = false;
   int64_t pieces = 0;
   int64_t largest = 0;  ///< Nodes of the largest piece.
-  int64_t edges = 0;    ///< Edges of the order, without the self-loops that it leaves out.
+  int64_t edges = 0;    ///< Number of edges in the order, without the self-loops that were left out.
   int64_t max_in = 0;   ///< Maximum edges of one target.
-  int64_t numbers = 0;  ///< Length of the order in numbers, if orders are distinguished by it.
+  int64_t numbers = 0;  ///< Length of the order's array, if orders are identified by it.
 };
 
 /// The shape of a layer. `edges` is E, the number of the caller's edges. target_features is 0 if targets are
@@ -44,7 +43,7 @@ struct AttentionShape {
   OrderSizes order = {};
   bool other_targets = false;
   bool loops = false;
-  bool bias = true;  ///< Whether projections have a bias as well (GATv2 only).
+  bool bias = true;  ///< Whether projections have a bias (GATv2 only).
   bool keep_projection = true;
   bool return_attention = false;
   bool share_weights = false;  ///< For GATv2 only.

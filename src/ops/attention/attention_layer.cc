@@ -89,7 +89,7 @@ void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, co
 
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options) {
-  // The numbers are zeros, because edges that the order leaves out have no alpha.
+  // Initialised to zeros, because nothing is written for edges that the order leaves out.
   return at::zeros({options.return_attention ? alpha_rows(sizes, options) : 0, sizes.heads}, sums_like(in.x));
 }
 

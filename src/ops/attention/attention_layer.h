@@ -28,8 +28,8 @@ struct AttentionSizes {
 AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
                                int64_t edge_features);
 
-/// Checks the tensors that forward kept: z [rows, H*D], which may also have no rows if `optional`, and
-/// statistics [rows, H].
+/// Check tensors that forward kept: z [rows, H*D], which may have no rows if `optional`, and statistics
+/// [rows, H].
 void check_kept_z(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& z, int64_t rows,
                   bool optional);
 void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& kept,
@@ -39,7 +39,7 @@ void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, 
 void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                      const at::Tensor& out, const at::Tensor& alpha);
 
-/// Returns the tensor that alpha is written to: [E (+ T), H], or no rows if it is not requested.
+/// Returns the tensor to which alpha is written: [E (+ T), H], or no rows if alpha is not requested.
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options);
 
@@ -47,15 +47,15 @@ at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
 inline at::Tensor gradient_of(const at::Tensor& given) {
   return given.defined() ? at::empty(given.sizes(), given.options()) : at::Tensor();
 }
-/// Returns zeros in which to sum a gradient, or an undefined tensor. For the first of several sums it is the
-/// gradient itself, unless the gradient is rounded.
+/// Returns zeros into which a gradient is summed; undefined if `gradient` is. The first of several sums uses
+/// the memory of the gradient itself, unless the gradient is rounded.
 inline at::Tensor zero_sum(const at::Tensor& gradient, bool first) {
   if (!gradient.defined()) return {};
   const at::ScalarType dtype = sum_type(gradient.scalar_type());
   if (first && dtype == gradient.scalar_type()) return gradient.zero_();
   return at::zeros(gradient.sizes(), gradient.options().dtype(dtype));
 }
-/// Adds the sums of groups, in the order of groups, to the gradient.
+/// Adds the sums of all groups to the gradient, in the order of groups.
 template <typename Sums>
 void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at::Tensor& gradient) {
   const at::Tensor total = groups.front().*member;
@@ -64,7 +64,8 @@ void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at:
   if (!total.is_same(gradient)) gradient.copy_(total);
 }
 
-/// Sets the members that all layers share, except the order, z and results. in.bias has the type of sums.
+/// Sets the members that all kinds of layers have, except the order, z and results. in.bias must have the
+/// type of sums.
 template <typename T, typename Stored>
 void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                   const AttentionOptions& options) {
@@ -92,7 +93,7 @@ void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const
   layer.bias = read<T>(in.bias);
 }
 
-/// Sets the same members and the order.
+/// Does the same and also sets the order.
 template <typename T, typename Stored>
 void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                 const AttentionOptions& options) {
@@ -135,15 +136,14 @@ class AttentionRanges {
 /// while a MetaTensors is active.
 AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
                         const AttentionOptions& options);
-/// Returns the number of groups, of pieces or of ranges, for which the workspaces of such a layer are
-/// counted.
+/// Returns the number of groups of pieces or ranges from which the workspace of such a layer is computed.
 int64_t workspace_groups(const AttentionShape& shape);
 
 /// Runs transpose_edge_order() into a tensor, which must outlive the view.
 OutEdges out_edges(const EdgeOrder& order, at::Tensor& buffer);
 
-/// A thread's buffer for the rows of a piece's gradient of z, rounded for products. It is empty if rows are
-/// stored in the type of sums.
+/// A thread's buffer for the gradient of z of one piece, rounded for products. It is empty if rows are stored
+/// in the type of sums.
 class RoundedRows {
  public:
   RoundedRows(const at::Tensor& x, int64_t rows, int64_t columns);

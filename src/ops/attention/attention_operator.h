@@ -1,8 +1,8 @@
 #pragma once
 
-// Code that the operators gat and gatv2 share: their options as the dispatcher passes them, and their
-// registration. NAME and NAME_backward are separate operators, so that torch.compile can trace both; the
-// autograd kernel of NAME connects them.
+// Code that the operators gat and gatv2 share: their options in the form in which the dispatcher passes them,
+// and their registration. NAME and NAME_backward are separate operators, so that torch.compile can trace
+// both. The autograd kernel of NAME connects them.
 
 #include <torch/library.h>
 
@@ -25,13 +25,13 @@
 #define PLIMSOLL_ATTENTION_SCHEMA                                                                         \
   "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, " \
   "bool return_attention"
-/// The arguments, read from AttentionOptions.
+/// The arguments for these parameters, from AttentionOptions.
 #define PLIMSOLL_ATTENTION_MEMBERS(options)                                                         \
   (options).heads, (options).slope, (options).loops, word_of((options).fill), (options).fill_value, \
       (options).dropout, (options).keep_projection, (options).return_attention
 
-/// Registers forward_any, forward_meta, forward_autograd and forward_autocast of a file as operator `name`,
-/// and backward_any, backward_meta and backward_autograd as its backward.
+/// Registers the functions forward_any, forward_meta, forward_autograd and forward_autocast of a source file
+/// as operator `name`, and backward_any, backward_meta and backward_autograd as `name`_backward.
 #define PLIMSOLL_REGISTER_ATTENTION(name)                  \
   TORCH_LIBRARY_IMPL(plimsoll, CPU, m) {                   \
     m.impl(name, forward_any);                             \
@@ -92,15 +92,15 @@ inline AttentionOptions saved_options(torch::autograd::AutogradContext* context)
           .return_attention = data["return_attention"].toBool()};
 }
 
-/// Returns the gradient of out with which backward starts: zeros [targets, width] if only alpha was used.
+/// Returns the gradient of out with which backward starts; zeros [targets, width] if only alpha was used.
 inline at::Tensor gradient_of_out(const torch::autograd::variable_list& gradients, const at::Tensor& x,
                                   const at::Tensor& weight, const at::Tensor& per_target) {
   return gradients[0].defined() ? gradients[0]
                                 : at::zeros_symint({per_target.sym_size(0), weight.sym_size(0)}, x.options());
 }
 
-/// Returns the result of a backward function: the gradient of each given tensor that needs one. Options have
-/// none.
+/// Returns the result of a backward function: the gradient of each input tensor that needs one. Options get
+/// no gradient.
 template <size_t kTensors>
 torch::autograd::variable_list gradients_of(torch::autograd::AutogradContext* context,
                                             const torch::autograd::variable_list& saved,

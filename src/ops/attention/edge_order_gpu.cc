@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the places in `sorted` where each of the nodes 0 .. nodes-1 begins, and the end.
+// Returns the index in `sorted` at which each of the nodes 0 .. nodes-1 begins, and the end.
 at::Tensor places(const at::Tensor& sorted, int64_t nodes) {
   return at::searchsorted(sorted, at::arange(nodes + 1, sorted.options()), /*out_int32=*/true);
 }

@@ -6,15 +6,15 @@
 
 namespace plimsoll {
 
-/// Computes edge_order(), as one piece, by sorting on the device of edge_index. Waits for the device in order
-/// to check that all indices are in range. Errors: InputError if they are not.
+/// Computes edge_order(), as one piece, by sorting on the device of edge_index. Waits for the device, to
+/// check that all indices are in range. Errors: InputError if they are not.
 at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool drop_loops);
 
-/// The result of transpose_edge_order() for an order on a device. Making it does not wait for the device.
+/// The result of transpose_edge_order() for an order on a device, computed without waiting for the device.
 struct DeviceOutEdges {
   at::Tensor ptr, position, target;
-  at::Tensor buffer;  ///< Buffer of the sort. It lives as long as the result, so that the workspace is the
-                      ///< sum of both, not the maximum.
+  at::Tensor buffer;  ///< Buffer of the sort. It lives as long as the result, so the workspace is the sum of
+                      ///< both sizes, not their maximum.
 
   /// Returns a view that is valid while the tensors live.
   OutEdges view() const {
@@ -23,7 +23,7 @@ struct DeviceOutEdges {
   }
 };
 DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges);
-/// Transposes an order whose arrays are on the device of `numbers`, which are the options of i32 tensors.
+/// Transposes an order on a device. `numbers` are the options of i32 tensors on that device.
 DeviceOutEdges out_edges_on_device(const EdgeOrder& order, const at::TensorOptions& numbers);
 
 }  // namespace plimsoll

@@ -22,7 +22,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 
-constexpr int64_t kNumbersATime = 1 << 15;  // Numbers that one thread draws at a time.
+constexpr int64_t kNumbersATime = 1 << 15;  // Count of numbers that one thread draws at a time.
 
 void check_dropout(const Tensor& x, double p, const Tensor& seed) {
   require(x.scalar_type() == at::kFloat, "x f32", x);

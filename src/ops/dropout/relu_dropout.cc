@@ -49,7 +49,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
     auto made = std::make_tuple([&] {
       const at::AutoDispatchBelowADInplaceOrView guard;
       const Tensor& given = grads[0];
-      // A gradient with no other owner is overwritten by that of x.
+      // If the gradient has no other owner, the gradient of x overwrites it.
       const bool ours = !at::GradMode::is_enabled() && given.is_contiguous() && given.use_count() == 1 &&
                         given.storage().use_count() == 1;
       Tensor dx = ours ? given : at::empty(out.sizes(), out.options());

@@ -26,9 +26,9 @@ at::Tensor embedding_backward_on_device(const at::Tensor& grad, const at::Tensor
     throw UsageError(fmt::format("embedding: {} ids of {} rows: up to 2^31 - 2 of each", nodes, rows));
   at::Tensor dweight = at::empty({rows, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
-  // A gradient of one row is also copied, because plans know only counts.
+  // Copied even if it has one row and is contiguous, because plans know only counts.
   const at::Tensor dout = grad.clone(at::MemoryFormat::Contiguous);
-  // Nodes by id are edges by source, if every edge leads from an id to the same target.
+  // Nodes sorted by id are edges sorted by source if every edge leads from an id to the same target.
   const at::Tensor source = ids.to(at::kInt);
   const at::Tensor in_ptr = at::empty({2}, source.options());
   in_ptr[0].fill_(0);

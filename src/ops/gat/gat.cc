@@ -87,7 +87,7 @@ at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
 }
 
 // Computes scores from x if z is rounded, because <x W, a> of a rounded x W is not exact. Near 0, rounding
-// would change the side of LeakyReLU, which is visible in gradients that are small remainders of a
+// could change the branch of LeakyReLU, which is visible in gradients that are small remainders of a
 // cancellation.
 void precise_scores(const GatTensors& in, const AttentionSizes& sizes, const GatSaved& saved) {
   const at::Tensor source = fold(in.weight, in.att_source);

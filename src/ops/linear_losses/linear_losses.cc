@@ -69,7 +69,7 @@ class Tiles {
   Tiles(const Tensor& x, const Tensor& weight)
       : x_(x.contiguous()), weight_(weight), tile_(at::empty({kLogitRows, weight.size(0)}, x.options())) {}
 
-  /// Calls work(rows of x, their logits, first row) for all tiles in their order.
+  /// Calls work(rows of x, their logits, first row) for all tiles in order.
   template <typename Work>
   void run(const Work& work) const {
     if (x_.is_meta()) return;
@@ -104,8 +104,8 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const 
   return out;
 }
 
-// Computes the gradients of all tiles with gradients(kernels, logits, bias, rows, first row, gradients of the
-// losses, output for those of bias, output for the losses). Either `grad` or `losses` is undefined.
+// Calls gradients(kernels, logits, bias, rows, first row, gradients of the losses, output for the gradient of
+// bias, output for the losses) for all tiles. Either `grad` or `losses` is undefined.
 template <typename Gradients>
 Three all_gradients(const Tensor& grad, const Tensor& losses, const Tensor& x, const Tensor& weight,
                     const Tensor& bias, const Gradients& gradients) {

@@ -6,31 +6,32 @@
 
 namespace plimsoll {
 
-/// Losses of a linear layer with many classes. The logits x W^T + b [N, C] never exist as a whole, neither in
-/// forward nor in backward: they are computed kLogitRows rows at a time, or kDeviceLogitRows on a CUDA
-/// device. x is f32 or f64 [N, D], weight [C, D], bias [C], all of the same dtype; the result is [N].
+/// Losses of a linear layer with many classes. The logits x W^T + b [N, C] are never in memory as a whole,
+/// neither in forward nor in backward: they are computed kLogitRows rows at a time, or kDeviceLogitRows on a
+/// CUDA device. x is f32 or f64 [N, D], weight [C, D], bias [C], all of the same dtype; the result is [N].
 /// Differentiable once, by x, weight and bias. torch.ops.plimsoll has the losses under the same names.
 ///
 /// If gradients are needed, forward also computes the gradients of the sum of all losses, tile by tile.
-/// Backward scales them if all losses have the same gradient, as for a mean; otherwise it computes the logits
-/// again.
+/// Backward scales these if all losses have the same gradient, as for a mean; otherwise it recomputes the
+/// logits.
 ///
 /// Errors: UsageError for shapes and dtypes and, on the CPU, for classes that are not below C or a ptr that
-/// does not rise from 0. On a device the loss of a row with such a class is NaN. Thread-safe. A call uses one
-/// thread, so the bits are the same for any number of threads.
+/// does not rise from 0. On a device, the loss of a row with such a class is NaN. Thread-safe. A call uses
+/// one thread, so its result does not depend on the number of threads.
 
-/// torch's cross_entropy of each row; target is i64 [N].
+/// Returns torch's cross_entropy of each row; target is i64 [N].
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                 const at::Tensor& target);
-/// For each row, the mean over all C of torch's binary_cross_entropy_with_logits against 1 for the classes
-/// classes[ptr[n]] .. classes[ptr[n+1]-1], which must be distinct, and 0 for the others. ptr is i64 [N + 1],
-/// classes i64 [M]; the entries of classes from ptr[N] on are not read.
+/// Returns, for each row n, the mean of torch's binary_cross_entropy_with_logits over all C classes. The
+/// label is 1 for the classes classes[ptr[n]] .. classes[ptr[n+1]-1], which must be distinct, and 0 for all
+/// other classes. ptr is i64 [N + 1], classes is i64 [M]; the entries of `classes` from ptr[N] on are not
+/// read.
 at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                  const at::Tensor& ptr, const at::Tensor& classes);
 
 /// Maximum number of rows of logits that are in memory at once.
 inline constexpr int64_t kLogitRows = 64;
-/// The same on a device: more rows, because each operation on a device has a fixed cost.
+/// The same on a device, where the tile is larger because each operation has a fixed cost.
 inline constexpr int64_t kDeviceLogitRows = 2048;
 
 /// The operators without autograd, and the gradients with respect to x, weight and bias from the gradients of

@@ -68,8 +68,8 @@ struct Registered {
     if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
     return made;
   }
-  // Scales the gradients of the sum of all losses if the gradients of the losses are the same number.
-  // Planning assumes that they are.
+  // If the gradients of all losses are the same number, scales the gradients of the sum of all losses.
+  // Planning assumes this case.
   static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias, const Classes&... classes, const Tensor& dx,
                                   const Tensor& dweight, const Tensor& dbias) {

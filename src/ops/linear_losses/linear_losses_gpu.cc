@@ -61,8 +61,8 @@ void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_like(x, bias, {weight.size(0)}, "bias [C] of x's dtype");
 }
 
-// Calls work(rows of x, their logits or the gradients of these, first row) for all tiles in their order. The
-// tile is allocated with all its rows, however few are used, so that plans are exact.
+// Calls work(rows of x, their logits or the gradients of the logits, first row) for all tiles in order. The
+// tile always has its full number of rows, even if fewer are used, so that plans are exact.
 template <typename Labels, typename Work>
 void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const Labels& labels,
                 bool gradients, const Tensor& grad, const Tensor& losses, const Work& work) {
@@ -98,7 +98,7 @@ Tensor only_losses(const Tensor& x, const Tensor& weight, const Tensor& bias, co
   return losses;
 }
 
-// Computes losses and gradients. `grad` has the gradients of the losses; if undefined, they are 1.
+// Computes losses and gradients. `grad` has the gradients of the losses; if it is undefined, they are 1.
 template <typename Labels>
 LossesAndGradients losses_and_gradients(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                         const Tensor& bias, const Labels& labels) {

@@ -7,8 +7,7 @@
 
 namespace plimsoll {
 
-/// Sets the numbers of a PathBasis (kernels/path_message/path_message.h), one slope and one offset per
-/// Gaussian.
+/// Sets the slope and offset of each Gaussian of a PathBasis (kernels/path_message/path_message.h).
 template <typename T>
 void fill_path_basis(const PathSizes& sizes, double cutoff, bool periodic, T* slope, T* offset) {
   const auto gaussians = [&](int64_t count, double last) {

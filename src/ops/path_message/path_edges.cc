@@ -26,7 +26,7 @@ bool walk(PathDirection direction, int64_t& from, int64_t& to) {
   return true;
 }
 
-// Sorts the targets of each row. With `once`, removes duplicates. Returns the number of edges that are left.
+// Sorts the targets of each row. If `once`, removes duplicates. Returns the number of remaining edges.
 void sort_rows(int64_t nodes, bool once, int64_t* row_begin, int32_t* target) {
   int64_t kept = 0;
   for (int64_t n = 0; n < nodes; ++n) {
@@ -42,7 +42,8 @@ void sort_rows(int64_t nodes, bool once, int64_t* row_begin, int32_t* target) {
 }
 
 // Throws InputError for graphs with too many paths. There are at most as many paths as walks of three edges.
-// The walks over the middle edge j -> k are the edges into j times the edges out of k.
+// The number of walks over the middle edge j -> k is the number of edges into j times the number of edges out
+// of k.
 void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* target, int64_t* in) {
   for (int64_t e = 0; e < row_begin[nodes]; ++e) ++in[target[e]];
   int64_t walks = 0;

@@ -50,7 +50,7 @@ void PathLayer<T>::Memory::take_layer(PathPieces& pieces, const PathSizes& sizes
   pieces.take(table, sizes.slots() * 16 * h);
 }
 
-// Allocates the lengths of a tile's paths, and their angles and torsions if the layer has these.
+// Allocates the lengths of a tile's paths, and their angles and torsions if the layer uses them.
 template <typename T>
 void PathLayer<T>::Memory::take_geometry(PathPieces& pieces, const PathSizes& sizes) {
   const auto take = [&](auto*& piece, int64_t numbers, bool needed) {
@@ -118,8 +118,8 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
   m.take_geometry(pieces, sizes);
   m.take_tile(pieces, sizes, backward);
   if (backward) m.take_backward(pieces, sizes);
-  // The piece that grows with the nodes comes last and is not rounded, because plans need sizes that are
-  // affine in the nodes.
+  // The array whose size depends on the number of nodes is last and not rounded, because plans need sizes
+  // that are affine in the number of nodes.
   pieces.take(m.slots.slot_of, sizes.nodes);
   return pieces.bytes();
 }
@@ -176,7 +176,7 @@ void PathLayer<T>::fold(double cutoff, bool periodic) {
   fill_path_basis(sizes_, cutoff, periodic, m_.slope, m_.offset);
 }
 
-// Computes products of the nodes that are new in the table.
+// Computes the products of the nodes that were added to the table.
 template <typename T>
 void PathLayer<T>::compute_nodes() {
   const int64_t h = sizes_.hidden;
@@ -266,7 +266,7 @@ void PathLayer<T>::sum_up() {
   for (int64_t p = 0; p < tile.paths; ++p) ++m_.counts[tile.path_source[p]];
 }
 
-// Calls work() on each tile of the paths from `count` sources. The sums of these sources are zero before.
+// Sets the sums of `count` sources to zero, then calls work() for each tile of their paths.
 template <typename T>
 template <typename Work>
 void PathLayer<T>::over_tiles(int64_t first, int64_t count, const Work& work) {
@@ -363,7 +363,7 @@ void PathLayer<T>::backward_mlp(int mlp, const T* dz, int64_t rows, const Gradie
                            m_.buffer, m_.dfirst[mlp]);
 }
 
-// Empties the table. Backward adds the gradients gathered there to x and to A.
+// Empties the table. In backward, first adds the gradients collected in it to those of x and A.
 template <typename T>
 void PathLayer<T>::release_slots() {
   const int64_t h = sizes_.hidden;
@@ -376,7 +376,8 @@ void PathLayer<T>::release_slots() {
   ready_ = 0;
 }
 
-// Computes the gradients of the weights as they were given: dB = dQ M^T + dc0 m^T, dM = B^T dQ, dm = B^T dc0.
+// Computes the gradients of the original, not folded, weights: dB = dQ M^T + dc0 m^T, dM = B^T dQ, dm = B^T
+// dc0.
 template <typename T>
 void PathLayer<T>::unfold(const Gradients& gradients) {
   const int64_t h = sizes_.hidden;

@@ -9,11 +9,11 @@
 
 namespace plimsoll {
 
-/// One call of path_message on plain memory: the layer with its weights folded and packed, and the tile that
-/// is computed. Not thread-safe; different objects may be used at the same time.
+/// One call of path_message on plain memory. It has the layer's weights, folded and packed, and the tile that
+/// is being computed. Not thread-safe; different objects may be used at the same time.
 ///
-/// C1 = [Ai Aj Ak Ap B1 B2 B3] is split, and the second matrix M of each MLP of Gaussians G is folded into
-/// its B, Q = B M, so that the inner sum before the first ReLU is
+/// C1 is split into [Ai Aj Ak Ap B1 B2 B3]. Each MLP of Gaussians G has a first matrix M' and a second matrix
+/// M. M is folded into the MLP's part B of C1, Q = B M, so that the inner sum before the first ReLU is
 ///
 ///     z = (Ai x_i + c0) + Aj x_j + Q1 r1(i, j) + Ak x_k + Q2 r2(i, j, k) + Ap x_p + Q3 r3(i, j, k, p)
 ///
@@ -39,7 +39,8 @@ class PathLayer {
 
  private:
   struct Memory {
-    // Packed weights: A [16H, H] of the nodes, M' and Q of the MLPs, C2, C3; transposed ones for backward.
+    // Packed weights: A [16H, H] of the nodes, M' and Q of the MLPs, C2 and C3; for backward, their
+    // transposes.
     T *nodes, *first[3], *second[3], *c2, *c3;
     T *nodes_back, *second_back[3], *c2_back, *c3_back;
     T* node_bias;  // [16H]: c0, then zeros.
@@ -47,7 +48,7 @@ class PathLayer {
     T* folded;  // [16H, H], used while weights are packed.
     // Arrays by slot.
     T *x, *pos, *table, *table_gradient, *dx;
-    // Arrays of the tile: Gaussians, hidden numbers of MLPs, inner sums, numbers after C2.
+    // Arrays of the tile: Gaussians, hidden layers of the MLPs, inner sums, values after C2.
     T *gaussians[3], *r[3], *z[3], *s, *dz, *dr;
     PathGeometry<T> geometry;
     PathTile tile;

@@ -21,14 +21,15 @@ struct PathSizes {
     return 2 * tile;
   }  ///< Maximum number of sources whose sums are in
      ///< memory at once.
-  /// Numbers between columns of Gaussians, so that columns do not fall into few sets of a cache.
+  /// Distance between columns of Gaussians, in numbers. It is padded so that columns do not share a few sets
+  /// of the cache.
   int64_t step() const { return tile + 16; }
   /// Returns the number of inputs of the MLP of edges (0), triples (1) and paths (2).
   int64_t inputs(int mlp) const { return distances + (mlp > 0 ? angles : 0) + (mlp > 1 ? torsions : 0); }
 };
 
-// Indices of weights in PathWeights (path_message.h): those of the MLPs of edges (0), triples (1) and paths
-// (2), and the three that combine them. Each is followed by its bias.
+// Indices in PathWeights (path_message.h) of the weights of the MLPs of edges (0), triples (1) and paths (2),
+// and of the three weights that combine them. The bias of a weight follows it.
 constexpr size_t first_weight(int mlp) {
   return static_cast<size_t>(4 * mlp);
 }
@@ -37,8 +38,7 @@ constexpr size_t second_weight(int mlp) {
 }
 inline constexpr size_t kC1 = 12, kC2 = 14, kC3 = 16;
 
-/// Hands out pieces of one block of memory, each aligned to 64 bytes. If there is no memory, it only counts
-/// bytes.
+/// Divides one block of memory into arrays aligned to 64 bytes. If the memory is null, it only counts bytes.
 class PathPieces {
  public:
   explicit PathPieces(void* memory) : memory_(static_cast<std::byte*>(memory)) {}

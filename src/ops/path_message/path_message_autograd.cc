@@ -60,7 +60,7 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
-// The tile on a device is larger, because each operation there has a fixed cost.
+// A device uses larger tiles, because each operation on a device has a fixed cost.
 int64_t device_tile(int64_t tile) {
   constexpr int64_t kMin = 16'384;
   return std::max(tile, kMin);
@@ -173,8 +173,8 @@ Gradients backward_autograd(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return made;
 }
 
-// Lengths and angles need all their digits, and sums are over many paths, so everything is computed in
-// float32.
+// Everything is computed in float32, because lengths and angles need full precision and sums are over many
+// paths.
 template <c10::DeviceType kDevice>
 Tensor forward_autocast(PLIMSOLL_PATH_PARAMETERS) {
   const Autocast cast(kDevice);

@@ -19,8 +19,8 @@ namespace {
 
 using Tensor = at::Tensor;
 
-// Number of rows that one product sums over. A product over all rows of a tile has few results and many rows,
-// so that a GPU would be idle. It is cut into products of kPartRows rows, whose results are added.
+// Number of rows over which one product sums. A product over all rows of a tile has many rows and few
+// results, so a GPU would be mostly idle. It is cut into products of kPartRows rows, whose results are added.
 constexpr int64_t kPartRows = 512;
 constexpr int64_t whole_parts(int64_t rows) {
   return rows / kPartRows;
@@ -29,7 +29,7 @@ int64_t most_of_product(const PathSizes& sizes) {
   return std::max(8 * sizes.hidden, sizes.inputs(2)) * sizes.hidden;
 }
 
-// The arrays of a tile, of the layer and of nodes, named as in path_message.h and PathLayer.
+// The arrays of a tile, of the layer and of the nodes, named as in path_message.h and PathLayer.
 template <typename T>
 struct DevicePieces {
   int64_t* before;            // [edges + 1].
@@ -225,7 +225,7 @@ class DevicePathLayer {
         device_.stream());
   }
 
-  // Computes sum += the sum of rows.
+  // Adds the sum of `rows` to `sum`.
   void add_columns(const Tensor& sum, const Tensor& rows) const {
     add_product_of_rows(sum.view({1, -1}), view(m_.ones, {rows.size(0), 1}), rows);
   }
@@ -247,7 +247,7 @@ class DevicePathLayer {
       add_product(sum, a.narrow(0, parts * kPartRows, rest).t(), b.narrow(0, parts * kPartRows, rest));
   }
 
-  // A gradient replaces an array that is no longer read: that of s, and then dr replaces s.
+  // Gradients overwrite arrays that are no longer read: first the gradient of s, then dr, overwrites s.
   void backward_tile(int64_t rows, const PathWeights& gradients) {
     const Tensor z = view(m_.z, {rows, 4 * h_});
     const Tensor ds = view(m_.s, {rows, 2 * h_});
@@ -326,7 +326,7 @@ PathSizes check_on_device(const Tensor& x, const Tensor& pos, const PathEdges& e
   require(target.scalar_type() == at::kInt && target.dim() == 1 && target.is_contiguous() &&
               target.device() == x.device(),
           "target i32 [E] of path_edges on x's device", target);
-  // The host reports what is wrong with positions.
+  // If positions are invalid, the check on the host reports the error.
   const Tensor z = pos.select(1, 2);
   const bool right = at::isfinite(pos).all().item<bool>() &&
                      (!options.planar || z.numel() == 0 || z.eq(z[0]).all().item<bool>());
@@ -341,7 +341,7 @@ int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backwa
   const int64_t layer = number_bytes == sizeof(float)
                             ? DevicePieces<float>().lay_out(sizes, edges, backward, nullptr)
                             : DevicePieces<double>().lay_out(sizes, edges, backward, nullptr);
-  // Holds counts of nodes while paths are numbered; later it is the buffer that sorts a tile.
+  // Holds counts of nodes while paths are numbered; later it is the buffer for sorting a tile.
   const int64_t counting = (3 * sizes.nodes + edges) * static_cast<int64_t>(sizeof(int64_t));
   return layer + kSmall + std::max(counting, backward ? sizes.tile * kSortBytes : 0);
 }

@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-// The layer of path_message.h on a CUDA device. Paths are found there by their numbers, one tile at a time,
-// and products are computed by torch. Terms of edges and triples are computed once per path, and terms of
-// nodes once. Edges must come from path_edges(), on the device, and are not checked. Each tile's sums are
-// added in the order of paths, however much the device computes at the same time.
+// The layer of path_message.h on a CUDA device. The device finds paths by their index, one tile at a time,
+// and torch computes the products. Terms of edges and triples are computed once per path; terms of nodes are
+// computed once per node. Edges must come from path_edges(), on the device, and are not checked. The sums of
+// a tile are added in the order of paths, however many paths the device computes at the same time.
 
 at::Tensor path_message_on_device(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                                   const PathWeights& weights, const PathOptions& options);

@@ -27,7 +27,7 @@ struct Candidate {
   }
 };
 
-// Returns 64 bits that are a function of the two numbers, in either order.
+// Returns 64 bits that depend on the two nodes but not on their order.
 uint64_t weight_of(const Philox& philox, const SpanningKey& key, uint32_t graph, uint32_t a, uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const Philox::Counter of_low =
@@ -66,7 +66,7 @@ struct KeyedEdges {
   const int64_t *source, *target, *graph, *number;
 };
 
-// Writes all edges except self-loops with their weights. Returns their number.
+// Writes all edges except self-loops, with their weights. Returns how many were written.
 int64_t weigh_edges(const KeyedEdges& in, const SpanningKey& key, Candidate* candidate) {
   const Philox philox(key.seed);
   int64_t count = 0;
@@ -84,8 +84,8 @@ int64_t weigh_edges(const KeyedEdges& in, const SpanningKey& key, Candidate* can
   return count;
 }
 
-// Writes the rows of the edges that paths use. Each tree edge is used in one or two directions. Edges are
-// counted, and then placed from the end of each row.
+// Writes the rows of the edges that paths use. Each tree edge is used in one or both directions. Edges are
+// first counted and then placed from the end of each row.
 void place_walks(const Candidate* candidate, int64_t kept, PathDirection direction, int64_t nodes,
                  int64_t* row_begin, int32_t* walked) {
   const auto over_walks = [&](const auto& work) {

@@ -13,7 +13,7 @@
 #include "ops/packed_weight.h"
 
 // Computes out = relu(x) weight^T + bias. x is f32 or f64 [N, F], weight [O, F], bias [O] or undefined, of
-// x's dtype. The result of relu never exists as a whole, and only the inputs are kept for backward.
+// x's dtype. The result of relu is never in memory as a whole, and only the inputs are kept for backward.
 // Differentiable once. The bits are the same for any number of threads. Errors: UsageError for shapes and
 // dtypes.
 

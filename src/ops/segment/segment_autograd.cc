@@ -20,8 +20,8 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-// Returns whether memory is being planned: in a MetaTensors the kernels' own functions allocate as they do
-// with data.
+// Returns whether memory is being planned: under MetaTensors, the functions of the kernels make the same
+// allocations as with data.
 bool planning() {
   return MetaTensors::active();
 }

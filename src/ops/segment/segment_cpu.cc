@@ -192,7 +192,7 @@ Tensor gather_csr_cpu(const Tensor& input, const Tensor& ptr, int64_t rows) {
   const Tensor out = at::empty({rows, input.size(1)}, input.options());
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  // Gathering is the gradient of a sum.
+  // Gathering is the same computation as the gradient of a sum.
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.reduce_backward(read<T>(x), nullptr, nullptr, ptr.const_data_ptr<int64_t>(), x.size(1),

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Number of segments that one thread computes at a time. Each such group has separate sums of weight
+/// Number of segments in a group, which one thread computes at a time. Each group has separate sums of weight
 /// gradients.
 inline constexpr int64_t kSegmentGrain = 64;
 
@@ -29,8 +29,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_c
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
     const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& scale);
 
-/// Returns row g of x [G, F] for every row of segment g: [rows, F], where rows is the last number of ptr. The
-/// gradient is a sum, so the operator is differentiable twice.
+/// Returns [rows, F] in which each row of segment g is row g of x [G, F]. `rows` is the last entry of ptr.
+/// The gradient is a sum, so the operator is differentiable twice.
 at::Tensor gather_csr_cpu(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
 
 }  // namespace plimsoll

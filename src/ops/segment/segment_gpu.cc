@@ -134,7 +134,7 @@ Tensor gather_csr_on_device(const Tensor& input, const Tensor& ptr, int64_t rows
   require(ptr.numel() == input.size(0) + 1, "x [G, F] for the G segments of ptr", input);
   const Tensor x = input.contiguous();
   const Tensor out = at::empty({rows, x.size(1)}, x.options());
-  // Gathering is the gradient of a sum.
+  // Gathering is the same computation as the gradient of a sum.
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
     using T = decltype(zero);
     segment_reduce_backward_cuda<T>(read<T>(x), nullptr, nullptr, p, segments, features, Reduce::sum,

@@ -8,9 +8,9 @@
 namespace plimsoll {
 
 // The operators of segment.h and their gradients for tensors on a CUDA device
-// (kernels/segment/segment_gpu.h). Work is put on the device's current stream; nothing waits for it, so the
-// numbers of ptr are not checked. Errors: UsageError for shapes, dtypes and devices, Failure in a build
-// without CUDA kernels.
+// (kernels/segment/segment_gpu.h). Work is put on the device's current stream. The functions do not wait for
+// it, so the content of ptr is not checked. Errors: UsageError for shapes, dtypes and devices, Failure in a
+// build without CUDA kernels.
 
 at::Tensor segment_reduce_on_device(const at::Tensor& x, const at::Tensor& ptr, std::string_view reduce);
 at::Tensor segment_reduce_backward_on_device(const at::Tensor& grad, const at::Tensor& x,

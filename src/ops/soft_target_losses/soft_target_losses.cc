@@ -19,7 +19,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 
-// The natural logarithm of the sum of exp(row / t).
+// Returns the natural logarithm of the sum of exp(row / t).
 double log_sum(const float* row, int64_t classes, double t) {
   const double max = *std::max_element(row, row + classes);
   double sum = 0;
@@ -52,8 +52,8 @@ double loss_of(const float* student, const float* teacher, int64_t classes, int6
   return weights.alpha * t * t * divergence + (1 - weights.alpha) * (hard_sum - student[label]);
 }
 
-// Computes loss_of() for all rows with torch's own operators, which run on a device. The stage has checked
-// the labels.
+// Computes loss_of() for all rows with torch's operators, because these run on a device. The stage has
+// already checked the labels.
 void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& weights,
                const Tensor& losses, const Tensor& gradient) {
   const double t = weights.temperature;
