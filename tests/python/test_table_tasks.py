@@ -40,7 +40,8 @@ def test_labels_of_flights_equal_pyarrow(ingest, data_dir, tmp_path):
         pytest.skip(f"no tables at {folder} (set PLIMSOLL_DATA)")
     columns, manifest = ingest(tmp_path / "graph", folder, "--budget", "64MiB")
     assert [task["name"] for task in manifest["tasks"]] == ["plane-active", "plane-delay", "plane-destinations", "plane-flights"]
-    assert manifest["source"] == {"val_timestamp": "2013-09-01", "test_timestamp": "2013-11-01"}
+    assert manifest["source"] == {
+        "name": "relational-nycflights13", "val_timestamp": "2013-09-01", "test_timestamp": "2013-11-01"}
     for task in manifest["tasks"]:
         assert "sql" not in task["manifest"] and task["manifest"]["timedelta"] == "7 days" and task["entity"] == "planes"
         for split in ("train", "val", "test"):

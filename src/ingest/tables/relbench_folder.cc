@@ -63,9 +63,9 @@ void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
     options.tables.push_back(read_table(table.first.Scalar(), table.second, folder, path.string()));
     options.files.push_back(folder / "db" / (options.tables.back().name + ".parquet"));
   }
-  for (const char* cut : {"val_timestamp", "test_timestamp"})
-    if (const std::string time = yaml_text(manifest, cut, path.string()); !time.empty())
-      options.words[cut] = time;
+  for (const char* word : {"name", "val_timestamp", "test_timestamp"})
+    if (const std::string text = yaml_text(manifest, word, path.string()); !text.empty())
+      options.words[word] = text;
   add_relbench_tasks(folder, options);
 }
 

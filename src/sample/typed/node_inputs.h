@@ -65,7 +65,7 @@ class NodeInputs {
   };
   struct Category {
     NumberColumn column;
-    Vector<int32_t, Tag::columns> code;  // Of each value of the vocabulary.
+    Vector<int32_t, Tag::columns> code;  // Code of each value of the vocabulary.
     int64_t codes = 1;
   };
 

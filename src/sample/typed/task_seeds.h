@@ -40,6 +40,7 @@ class TaskSeeds {
   };
   const std::vector<Split>& splits() const { return splits_; }
   int64_t seeds() const { return splits_.back().first + splits_.back().count; }
+  const std::string& name() const { return name_; }
   SeedTask kind() const { return kind_; }
   const std::string& entity() const { return entity_; }
 

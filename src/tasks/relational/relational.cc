@@ -4,6 +4,7 @@
 #include "tasks/relational/relational_evaluation.h"
 #include "tasks/relational/relational_model.h"
 #include "tasks/relational/relational_training.h"
+#include "tasks/relational/submission.h"
 #include "tasks/relational/tasks.h"
 
 namespace plimsoll {
@@ -26,7 +27,7 @@ class Relational final : public Task {
     if (asked.of_task != nullptr) asked.of_task->refuse(asked.recipe.task);
     return evaluate_relational(asked);
   }
-  // A row for each seed of the task, in the order of its splits.
+  // A row for each seed of the task, in the order of its splits. With a CSV, also the table for RelBench.
   int64_t predict(const PredictionRequest& request) const override {
     const RelationalData data(request.data, request.recipe);
     const auto model = load_relational(request.folder.model(request.recipe), request.recipe, data.seeds(),
@@ -38,7 +39,9 @@ class Relational final : public Task {
                                       .class_names = {}});
     predict_blocks(data.source(), Predictions(*model, request.embeddings), request, writer);
     if (request.rehearsal != nullptr) return 0;
-    return writer.publish(data.unit(), data.identity());
+    const int64_t rows = writer.publish(data.unit(), data.identity());
+    if (request.csv && rank_of(request.exchange) == 0) write_submission(request.out, data);
+    return rows;
   }
 };
 

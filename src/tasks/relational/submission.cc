@@ -1,0 +1,100 @@
+#include "tasks/relational/submission.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "io/csv_field.h"
+#include "io/file.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kTest = "test";
+constexpr size_t kTextBytes = size_t{1} << 16;
+
+const Json& entry_named(const Json& list, const std::string& name) {
+  return *std::ranges::find_if(list, [&](const Json& entry) { return entry.at("name") == name; });
+}
+
+// The keys that the user gave the nodes of a type, as texts. A type with keys of several columns has none
+// here.
+class KeyTexts {
+ public:
+  KeyTexts(const DataSetView& set, const Json& type) {
+    const Json& keys = type.at("key");
+    if (keys.size() != 1)
+      throw InputError(fmt::format("table {}: has a key of {} columns, expected one in a task of RelBench",
+                                   std::string(type.at("name")), keys.size()));
+    const Json& key = keys.front();
+    if (!key.contains("column")) return;  // Keys are the numbers of the nodes.
+    if (key.contains("ptr")) {
+      letters_ = set.column<uint8_t>(key.at("column"));
+      ptr_ = set.column<int64_t>(key.at("ptr"));
+    } else {
+      numbers_ = set.column<int64_t>(key.at("column"));
+    }
+  }
+
+  std::string of(int64_t node) const {
+    const auto at = static_cast<size_t>(node);
+    if (!ptr_.empty())
+      return csv_field({reinterpret_cast<const char*>(letters_.data()) + ptr_[at],
+                        static_cast<size_t>(ptr_[at + 1] - ptr_[at])});
+    return std::to_string(numbers_.empty() ? node : numbers_[at]);
+  }
+
+ private:
+  std::span<const uint8_t> letters_;
+  std::span<const int64_t> ptr_, numbers_;
+};
+
+// 2013-11-01 12:00:00, with nanoseconds if there are any.
+std::string time_text(int64_t nanoseconds) {
+  using namespace std::chrono;
+  const sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(nanoseconds)};
+  const auto seconds = floor<std::chrono::seconds>(time);
+  const int64_t rest = (time - seconds).count();
+  const std::string text = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(system_clock::to_time_t(seconds)));
+  return rest == 0 ? text : fmt::format("{}.{:09}", text, rest);
+}
+
+}  // namespace
+
+void write_submission(const std::filesystem::path& predictions, const RelationalData& data) {
+  const TypedGraphView& graph = data.seeds().graph();
+  const TaskSeeds& seeds = data.seeds().seeds();
+  const Json& manifest = graph.set().manifest();
+  const auto test = std::ranges::find(seeds.splits(), kTest, &TaskSeeds::Split::name);
+  if (!manifest.contains("source") || !manifest.at("source").contains("name") ||
+      test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification)
+    return;
+  const Json& task = entry_named(manifest.at("tasks"), seeds.name()).at("manifest");
+  const KeyTexts keys(graph.set(), entry_named(manifest.at("node_types"), seeds.entity()));
+  const DataSetView rows(predictions);
+  const bool values = seeds.kind() == SeedTask::regression;
+  const std::span<const float> found = rows.column<float>(values ? "value" : "probability");
+  const std::string name =
+      fmt::format("{}__{}.csv", std::string(manifest.at("source").at("name")), seeds.name());
+  replace_file(predictions / name, [&](File& file) {
+    std::string text = fmt::format("{},{},{}\n", csv_field(std::string(task.at("entity_col"))),
+                                   csv_field(std::string(task.at("time_col"))),
+                                   csv_field(std::string(task.at("target_col"))));
+    for (int64_t seed = test->first; seed < test->first + test->count; ++seed) {
+      const auto row = static_cast<size_t>(seed);
+      text += fmt::format("{},{},{:.9g}\n", keys.of(seeds.node(seed)), time_text(seeds.time(seed)),
+                          values ? found[row] : found[2 * row + 1]);
+      if (text.size() < kTextBytes) continue;
+      file.write(text.data(), text.size());
+      text.clear();
+    }
+    file.write(text.data(), text.size());
+  });
+}
+
+}  // namespace plimsoll
