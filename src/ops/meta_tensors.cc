@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "memory/tape.h"
+#include "ops/attention/attention.h"
 
 namespace plimsoll {
 namespace {
@@ -41,6 +42,10 @@ const OrderSizes& MetaTensors::order(int64_t numbers) {
   const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
   if (found == scoped->end()) throw Failure("a layer reads an order of edges whose size is not known");
   return *found;
+}
+
+int64_t MetaTensors::edges_of(int64_t numbers, int64_t targets) {
+  return scoped->empty() ? edges_of_order(numbers, targets) : order(numbers).edges;
 }
 
 bool MetaTensors::on_cuda() {

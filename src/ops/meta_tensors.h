@@ -29,6 +29,8 @@ class MetaTensors {
   /// `numbers`. Errors: Failure if it has no such order.
   static bool active();
   static const OrderSizes& order(int64_t numbers);
+  /// Returns how many edges an order into this number of targets keeps. Without known orders it keeps all.
+  static int64_t edges_of(int64_t numbers, int64_t targets);
   /// Returns whether this thread has a MetaTensors that imitates CUDA's operators (ops/device_bytes.h).
   static bool on_cuda();
   /// If on_cuda(), records that an operator has no CUDA kernel. The operator then allocates as on the CPU.

@@ -10,6 +10,7 @@
 #include <torch/library.h>
 
 #include "base/error.h"
+#include "engine/blocks/collate_types.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
 #include "ops/attention/attention.h"
@@ -93,6 +94,31 @@ Three native_batch_norm_backward_meta(const Tensor&, const Tensor& input, const 
   return {dx, dweight, dbias};
 }
 
+// The number of rows that are normalised, at least 1.
+int64_t rows_of(const Tensor& input, at::IntArrayRef shape) {
+  return input.numel() / c10::multiply_integers(shape);
+}
+
+Three native_layer_norm_meta(const Tensor& input, at::IntArrayRef shape, const std::optional<Tensor>&,
+                             const std::optional<Tensor>&, double) {
+  Tensor out = at::empty_like(input);
+  Tensor mean = column_like(input, rows_of(input, shape));
+  Tensor scale = column_like(input, rows_of(input, shape));
+  return {out, mean.unsqueeze(1), scale.unsqueeze(1)};
+}
+
+Three native_layer_norm_backward_meta(const Tensor&, const Tensor& input, at::IntArrayRef shape,
+                                      const Tensor&, const Tensor&, const std::optional<Tensor>&,
+                                      const std::optional<Tensor>&, std::array<bool, 3> needed) {
+  const int64_t channels = c10::multiply_integers(shape);
+  Tensor dx = needed[0] ? at::empty_like(input) : Tensor();
+  Tensor dweight = needed[1] ? column_like(input, channels) : Tensor();
+  Tensor dbias = needed[2] ? column_like(input, channels) : Tensor();
+  column_like(input, 0);
+  const Tensor sums = column_like(input, 2 * channels);
+  return {dx, dweight, dbias};
+}
+
 // On the CPU an operand of another type, even a number, is copied to the common type first. Torch's
 // shape-only version makes no copy.
 Tensor as_common(const Tensor& operand, const Tensor& other) {
@@ -164,6 +190,8 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("embedding_dense_backward", embedding_dense_backward_meta);
   m.impl("native_batch_norm", native_batch_norm_meta);
   m.impl("native_batch_norm_backward", native_batch_norm_backward_meta);
+  m.impl("native_layer_norm", native_layer_norm_meta);
+  m.impl("native_layer_norm_backward", native_layer_norm_backward_meta);
   m.impl("scatter_add", scatter_add_meta);
   m.impl("index_add", index_add_meta);
   m.impl("sum.dim_IntList", sum_meta);
@@ -195,6 +223,7 @@ TrimmedLayers layers_of(const Terms& t, const std::vector<Prefix>& prefixes, con
 // The orders that layers may read: that of all edges, and those of the prefixes of a trimmed sample.
 std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   const Terms& t = block.terms;
+  if (t[kParts] > 0) return {};  // Their orders keep all edges.
   std::vector<OrderSizes> orders{{.closed = block.closed,
                                   .pieces = 4 * t[kGroups],  // Enough pieces to form that number of groups.
                                   .largest = t[kPieceRows],
@@ -210,9 +239,45 @@ std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   return orders;
 }
 
+// Returns the counts of a block's layout, with padding.
+Terms parts_of(const Terms& t, const SampleLayout& layout) {
+  Terms counts(t.begin() + kTerms, t.end());
+  layout.add_padding(counts);
+  return counts;
+}
+
+// The tensors that collate_types() does not allocate.
+Batch given_types(const Terms& t, const RowWidths& widths, const at::TensorOptions& meta) {
+  Batch batch;
+  count_nodes(*widths.layout, parts_of(t, *widths.layout), batch.types);
+  for (size_t type = 0; type < widths.layout->nodes.size(); ++type) {
+    const SampleLayout::Nodes& inputs = widths.layout->nodes[type];
+    const int64_t nodes = batch.types.nodes[type].back();
+    batch.types.numbers.push_back(at::empty({nodes, inputs.numbers}, meta.dtype(at::kFloat)));
+    batch.types.codes.push_back(at::empty({inputs.codes(), nodes}, meta.dtype(at::kInt)));
+  }
+  if (widths.targets.width > 0)
+    batch.targets = at::empty({t[kGraphs], widths.targets.width}, meta.dtype(at::kFloat));
+  return batch;
+}
+
+// Makes the other tensors of a batch, like collate_types().
+Batch collate_types_without_data(Batch batch, const Terms& t, const SampleLayout& layout,
+                                 const CollateOptions& options) {
+  const ModuleScope scope(kBatchModule);
+  const at::TensorOptions i64 = at::TensorOptions(c10::DeviceType::Meta).dtype(at::kLong);
+  add_orders(
+      layout, parts_of(t, layout), [&](size_t, int64_t edges) { return empty_edge_index(edges, i64); },
+      batch.types);
+  item_kind(options.items).collate_without_data(t, batch);
+  batch.graph_item = at::empty({t[kGraphs]}, i64);
+  return batch;
+}
+
 // The tensors that collate() does not allocate.
 Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions& options) {
   const at::TensorOptions meta(c10::DeviceType::Meta);
+  if (widths.layout != nullptr) return given_types(t, widths, meta);
   const std::vector<Prefix> prefixes = prefixes_of(t);
   const auto [nodes, edges] =
       prefixes.empty() ? Prefix{t[kNodes], t[kEdges]} : layers_of(t, prefixes, options).read();
@@ -233,7 +298,10 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
 }
 
 // Makes the other tensors of a batch, like collate().
-Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
+Batch collate_without_data(Batch batch, const Terms& t, const RowWidths& widths,
+                           const CollateOptions& options) {
+  if (widths.layout != nullptr)
+    return collate_types_without_data(std::move(batch), t, *widths.layout, options);
   const ModuleScope scope(kBatchModule);
   const at::TensorOptions i64 = batch.graph_ptr.options();
   const std::vector<Prefix> prefixes = prefixes_of(t);
@@ -268,13 +336,14 @@ std::pair<Tensor, Tensor> losses_of(const Objective& objective, const Tensor& ou
 }
 
 // Allocates like the training work of BlockEngine, commit included.
-void train(const Objective& objective, const Batch& given, const Terms& terms, bool recompute) {
+void train(const Objective& objective, const Batch& given, const RowWidths& widths, const Terms& terms,
+           bool recompute) {
   std::vector<Tensor> parameters;
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters.push_back(entry.value);
   const auto statistics = std::make_shared<BlockStatistics>();
   const std::vector<Tensor> gradients = [&] {
-    Batch batch = collate_without_data(given, terms, objective.collate_options());
+    Batch batch = collate_without_data(given, terms, widths, objective.collate_options());
     batch.statistics = statistics;
     batch.recompute = recompute;
     if (batch.item_count == 0) return std::vector<Tensor>();
@@ -285,10 +354,10 @@ void train(const Objective& objective, const Batch& given, const Terms& terms, b
   }();
 }
 
-void predict(const Objective& objective, const Batch& given, const Terms& terms) {
+void predict(const Objective& objective, const Batch& given, const RowWidths& widths, const Terms& terms) {
   const c10::AutoGradMode no_gradients(false);
   Tensor found;
-  Batch batch = collate_without_data(given, terms, objective.collate_options());
+  Batch batch = collate_without_data(given, terms, widths, objective.collate_options());
   if (batch.item_count == 0) return;
   objective.prepare(batch);
   found = objective.forward(batch, {}).contiguous();
@@ -296,13 +365,13 @@ void predict(const Objective& objective, const Batch& given, const Terms& terms)
   losses.sum();
 }
 
-void run_without_data(const Objective& objective, const Batch& given, const Terms& terms, bool training,
-                      bool recompute) {
+void run_without_data(const Objective& objective, const Batch& given, const RowWidths& widths,
+                      const Terms& terms, bool training, bool recompute) {
   try {
     if (training)
-      train(objective, given, terms, recompute);
+      train(objective, given, widths, terms, recompute);
     else
-      predict(objective, given, terms);
+      predict(objective, given, widths, terms);
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     throw UsageError(
@@ -323,7 +392,7 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
   TapeRecorder recorder;
   const MetaTensors without_data(orders);
   const TapeScope scope(recorder);
-  run_without_data(objective, given, block.terms, training, recompute);
+  run_without_data(objective, given, widths, block.terms, training, recompute);
   return recorder.tape;
 }
 
@@ -338,7 +407,7 @@ CudaTape cuda_tape_without_data(const Objective& objective, const BlockTerms& bl
     const ModuleScope copied(kBatchModule);
     return given_inputs(block.terms, widths, options);
   }();
-  run_without_data(objective, given, block.terms, training, recompute);
+  run_without_data(objective, given, widths, block.terms, training, recompute);
   return {recorder.tape, without_data.without_cuda()};
 }
 

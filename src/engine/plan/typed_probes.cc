@@ -19,6 +19,7 @@ class TypedProbeMaker {
     block.parts.assign(layout_.counts, 0);
     const int64_t seeds = 2 + draw(6);
     for (const SampleLayout::Nodes& type : layout_.nodes) add_nodes(type, seeds, block);
+    layout_.add_padding(block.parts);
     for (const SampleLayout::Edges& type : layout_.edges) add_edges(type, block);
     for (int64_t g = 0; g < seeds; ++g) {
       block.graph.push_back(g);
@@ -35,9 +36,10 @@ class TypedProbeMaker {
   void add_nodes(const SampleLayout::Nodes& type, int64_t seeds, GraphBlock& block) {
     int64_t nodes = 0;
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
-      nodes += hop == 0 ? seeds : 2 + draw(7);
+      nodes += hop == 0 ? seeds : draw(7);
       block.parts[type.first_count + hop - type.first_hop] = nodes;
     }
+    nodes += layout_.padding(type);
     block.x.resize(block.x.size() + static_cast<size_t>(nodes * type.numbers), 0.0F);
     block.codes.resize(block.codes.size() + static_cast<size_t>(nodes * type.codes()), 0);
   }
@@ -47,7 +49,7 @@ class TypedProbeMaker {
     const std::span<const int64_t> counts(block.parts);
     int64_t edges = 0;
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
-      const int64_t more = 2 + draw(9);
+      const int64_t more = draw(9);
       for (int64_t e = 0; e < more; ++e) {
         block.edges.push_back(
             static_cast<int32_t>(draw(layout_.within(layout_.nodes[type.source], hop, counts))));
@@ -65,12 +67,16 @@ class TypedProbeMaker {
     return nodes;
   }
 
-  // The first graph stands for all nodes and edges.
-  static BlockTerms terms_of_probe(const GraphBlock& block) {
+  // The first graph stands for all nodes and edges. Counts of graphs are without padding.
+  BlockTerms terms_of_probe(const GraphBlock& block) const {
     std::vector<GraphShape> shapes(block.graph.size());
+    std::vector<int64_t> padding(block.parts.size(), 0);
+    layout_.add_padding(padding);
     std::vector<int32_t> parts(block.graph.size() * block.parts.size(), 0);
-    std::ranges::copy(block.parts, parts.begin());
-    shapes[0].nodes = static_cast<int32_t>(block.nodes());
+    std::ranges::transform(block.parts, padding, parts.begin(), [](int64_t count, int64_t padded) {
+      return static_cast<int32_t>(count - padded);
+    });
+    shapes[0].nodes = static_cast<int32_t>(block.nodes() - layout_.padding());
     shapes[0].edges = static_cast<int32_t>(block.edge_count());
     return terms_of(block.graph, {.graphs = shapes, .parts = parts}, {});
   }

@@ -132,7 +132,7 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
   const WorkspaceScope workspace;
   if (MetaTensors::active()) {
     const Tensor dout = grad.contiguous();
-    const int64_t edges = MetaTensors::order(order.numel()).edges;
+    const int64_t edges = MetaTensors::edges_of(order.numel(), grad.size(0));
     if (MetaTensors::on_cuda()) {
       ask_for_workspace(dout, aggregate_backward_device_workspace(dx.size(0), edges), 0);
       return dx;

@@ -56,6 +56,11 @@ int64_t counts_of(const RowWidths& widths) {
   return widths.layout != nullptr ? static_cast<int64_t>(widths.layout->counts) : 0;
 }
 
+// Nodes of a block, with padding.
+int64_t nodes_of(const BlockSize& size, const RowWidths& widths) {
+  return size.nodes + (widths.layout != nullptr ? widths.layout->padding() : 0);
+}
+
 int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max())
     throw InputError(fmt::format("graph {} has {} {}, more than is supported", graph, what, value));
@@ -105,34 +110,35 @@ Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block) {
 }
 
 void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
+  const int64_t nodes = nodes_of(size, widths);
   fill_room_in(graph, size.graphs);
   fill_room_in(node_ptr, size.graphs + 1);
   fill_room_in(edge_ptr, size.graphs + 1);
-  fill_room_in(x, size.nodes * widths.node_features);
+  fill_room_in(x, nodes * widths.node_features);
   fill_room_in(edges, 2 * size.edges);
   fill_room_in(edge_attr, size.edges * widths.edge_features);
   fill_room_in(y, size.graphs);
-  fill_room_in(node_y, size.nodes);
+  fill_room_in(node_y, nodes);
   fill_room_in(pairs, 2 * size.pairs);
   fill_room_in(pair_y, size.pairs);
-  fill_room_in(teacher, widths.teacher.numbers(size.graphs, size.nodes));
-  fill_room_in(targets, widths.targets.numbers(size.graphs, size.nodes));
-  fill_room_in(pos, widths.coordinates * size.nodes);
-  fill_room_in(row_place, widths.row_places ? size.nodes : 0);
-  fill_room_in(codes, widths.node_codes * size.nodes);
+  fill_room_in(teacher, widths.teacher.numbers(size.graphs, nodes));
+  fill_room_in(targets, widths.targets.numbers(size.graphs, nodes));
+  fill_room_in(pos, widths.coordinates * nodes);
+  fill_room_in(row_place, widths.row_places ? nodes : 0);
+  fill_room_in(codes, widths.node_codes * nodes);
   fill_room_in(parts, counts_of(widths));
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
 
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
-  return 8 * (4 * size.graphs + 2 + size.nodes + counts_of(widths)) +
+  const int64_t nodes = nodes_of(size, widths);
+  return 8 * (4 * size.graphs + 2 + nodes + counts_of(widths)) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
-         4 * (size.nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0) +
-                            widths.node_codes) +
+         4 * (nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0) +
+                       widths.node_codes) +
               size.edges * (2 + widths.edge_features) + 3 * size.pairs +
-              widths.teacher.numbers(size.graphs, size.nodes) +
-              widths.targets.numbers(size.graphs, size.nodes));
+              widths.teacher.numbers(size.graphs, nodes) + widths.targets.numbers(size.graphs, nodes));
 }
 
 // Reads a few graphs at a time.

@@ -96,7 +96,8 @@ struct GraphBlock {
   // then of graphs, and so are edges, which are numbered within the types of their ends. x has the numbers of
   // each type, [nodes, numbers], and `edges` those of each edge type, one type after the other.
   Vector<int32_t, Tag::blocks> codes;  ///< Codes of each type, [columns, nodes], one type after the other.
-  /// The sums of the counts of SampleLayout over the graphs of the block; empty if nodes have no types.
+  /// The sums of the counts of SampleLayout over the graphs of the block, with its padding; empty if nodes
+  /// have no types.
   Vector<int64_t, Tag::blocks> parts;
 
   /// Makes the block empty. Its memory is kept for the next block.

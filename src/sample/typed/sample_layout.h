@@ -37,6 +37,18 @@ struct SampleLayout {
   size_t seeds = 0;   ///< Place in `nodes` of the type of the seeds.
   size_t counts = 0;  ///< How many numbers describe a sample.
 
+  /// Nodes without edges that a block has of each type but that of the seeds, at the end of its first hop.
+  /// Operators of torch run other code for no row, or for one, whose memory differs.
+  static constexpr int64_t kPadding = 2;
+  int64_t padding(const Nodes& node_type) const { return node_type.first_hop == 0 ? 0 : kPadding; }
+  int64_t padding() const { return kPadding * (std::ssize(nodes) - 1); }
+  /// Adds the padding of a block to the sums of its counts.
+  void add_padding(std::span<int64_t> all) const {
+    for (const Nodes& type : nodes)
+      for (size_t hop = type.first_hop; hop <= hops; ++hop)
+        all[type.first_count + hop - type.first_hop] += padding(type);
+  }
+
   /// Returns the number of nodes, or of edges, of a type within `hop` hops in the sample with these counts.
   template <typename Type, typename Count>
   int64_t within(const Type& type, size_t hop, std::span<const Count> all) const {

@@ -219,6 +219,7 @@ void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const
     const std::span<const int32_t> counts = counts_of(graph);
     for (size_t i = 0; i < layout_.counts; ++i) block.parts[i] += counts[i];
   }
+  layout_.add_padding(block.parts);
   const std::span<const int64_t> all(block.parts);
   size_t numbers = 0, codes = 0, edges = 0;
   for (const SampleLayout::Nodes& type : layout_.nodes) {
@@ -241,6 +242,23 @@ void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const
   std::ranges::for_each(layout_.nodes, start);
   std::ranges::for_each(layout_.edges, start);
   for (const int64_t graph : graphs) append(graph, *reader, block);
+  clear_padding(block);
+}
+
+// Sets the inputs of padding nodes to 0.
+void TypedSource::clear_padding(GraphBlock& block) const {
+  const std::span<const int64_t> all(block.parts);
+  float* numbers = block.x.data();
+  int32_t* codes = block.codes.data();
+  for (const SampleLayout::Nodes& type : layout_.nodes) {
+    const int64_t nodes = layout_.within(type, layout_.hops, all);
+    const int64_t first = layout_.within(type, type.first_hop, all) - layout_.padding(type);
+    std::fill_n(numbers + first * type.numbers, layout_.padding(type) * type.numbers, 0.0F);
+    for (int64_t column = 0; column < type.codes(); ++column)
+      std::fill_n(codes + column * nodes + first, layout_.padding(type), 0);
+    numbers += nodes * type.numbers;
+    codes += nodes * type.codes();
+  }
 }
 
 void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const {

@@ -67,6 +67,7 @@ class TypedSource final : public BlockSource {
   void append(int64_t graph, Reader& reader, GraphBlock& block) const;
   void write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const;
   void write_edges(const Reader& reader, GraphBlock& block) const;
+  void clear_padding(GraphBlock& block) const;
   std::span<const int32_t> counts_of(int64_t graph) const;
 
   const TypedGraphView graph_;

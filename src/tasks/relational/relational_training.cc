@@ -17,8 +17,6 @@ namespace {
 void require_supported(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   if (request.is_on_device()) throw UsageError("task relational runs on the CPU; leave --device out");
-  if (recipe.memory.estimation == Estimation::from_shapes)
-    throw UsageError("memory.estimation: task relational is planned from blocks that are run; set measured");
   if (recipe.training.gradient_checkpointing == GradientCheckpointing::on)
     throw UsageError(
         "training.gradient_checkpointing: models of task relational do not run layers again; set "
@@ -52,6 +50,8 @@ class RelationalTraining final : public Training {
   std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
     return {{"gnn", "gnn",
              [this](const RunOptions& run) {
+               std::optional<MetaParameters> without_data;
+               if (run.without_data) without_data.emplace();
                const auto model = make_model();
                return plan_fit(fit_options(*make_relational_objective(recipe_, *model), run));
              },

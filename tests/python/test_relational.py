@@ -1,0 +1,168 @@
+"""Models of linked tables with times: planned exactly, the same bits under any budget, without a row from the future."""
+
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from relational_data import CUTS, DAY, START, orders_table, write_folder, write_recipe
+
+
+@pytest.fixture(scope="module")
+def made(run, tmp_path_factory):
+    """made(name, change): a data set whose table of orders was changed, and the table."""
+    folder = tmp_path_factory.mktemp("relational")
+
+    def make(name, change=lambda orders: orders, hidden=""):
+        out = folder / name
+        if not out.exists():
+            orders = change(orders_table(np.random.default_rng(1), 40, 5, 3000))
+            source = write_folder(folder / f"{name}.tables", orders, hidden=hidden)
+            run("plimsoll", "ingest", "tables", source, "--reverse", "--out", out)
+        return out
+
+    return make
+
+
+@pytest.fixture
+def train(bin_dir, tmp_path):
+    """train(data, name, *arguments): trains, and returns the summary."""
+
+    def call(data, name, *arguments, task="busy", more="", code=0):
+        recipe = write_recipe(tmp_path / f"{name}.yaml", task, more)
+        done = subprocess.run([str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(data), "--run", str(tmp_path / name), "--json",
+                               *map(str, arguments)], capture_output=True, text=True, timeout=600)
+        assert done.returncode == code, done.stderr
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    return call
+
+
+def weights(summary):
+    return summary["stages"][0]["weights"] if "stages" in summary else summary["weights"]
+
+
+@pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean, neighbours: latest"), ("count", ""),
+                                        ("count", "loss: squared")])
+def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, train, tmp_path, task, more):
+    data = made("plain")
+    whole = train(data, "whole", "--threads", 2, task=task, more=more)
+    plan = json.loads(run("plimsoll", "plan", tmp_path / "whole.yaml", "--data", data, "--budget", "1GiB", "--json"))
+    assert plan["exact"], plan
+    smallest = plan["min_budget_bytes"]
+    small = train(data, "small", "--threads", 1, "--budget", smallest, task=task, more=more)
+    assert small["weights"] == whole["weights"]
+    refused = train(data, "refused", "--budget", smallest // 2, task=task, more=more, code=4)
+    assert "smallest budget" in refused
+    assert not (tmp_path / "refused").exists()
+
+
+def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
+    data = made("plain")
+    whole = train(data, "whole", "-O", "training.max_epochs=20")
+    recipe = write_recipe(tmp_path / "part.yaml", "busy")
+    command = [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(data), "--run", str(tmp_path / "part"), "--json", "-O",
+               "training.max_epochs=20"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoints = tmp_path / "part" / "seed-42" / "gnn" / "checkpoints"
+    while process.poll() is None and not (checkpoints.is_dir() and any(checkpoints.iterdir())):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL, "the run ended before it was stopped"
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["weights"] == whole["weights"]
+
+
+def test_rows_after_the_training_cut_change_no_weight(made, train):
+    """A later row may be anything: neither samples nor statistics of training and validation see it."""
+    pa = pytest.importorskip("pyarrow")
+
+    def spoil(orders):
+        at = np.array(orders["at"].cast("int64"))
+        later = at > START + CUTS["val"][-1] * DAY
+        price = np.where(later, 1e6, np.nan_to_num(orders["price"].to_numpy(), nan=0.5))
+        colour = np.where(later, "never seen before", np.array(orders["colour"]))
+        return orders.set_column(4, "price", pa.array(price)).set_column(6, "colour", pa.array(colour))
+
+    def complete(orders):
+        return orders.set_column(4, "price", pa.array(np.nan_to_num(orders["price"].to_numpy(), nan=0.5)))
+
+    for more in ("", "neighbours: latest"):
+        name = more[:3] or "any"
+        assert train(made("complete", complete), f"{name}1", more=more)["weights"] == train(made("spoilt", spoil), f"{name}2", more=more)["weights"]
+
+
+def test_metrics_equal_scikit_learn(run, made, train, tmp_path):
+    metrics = pytest.importorskip("sklearn.metrics")
+    data = made("plain")
+    manifest = json.loads((data / "manifest.json").read_text())
+    for task in ("busy", "count"):
+        train(data, task, task=task)
+        run("plimsoll", "evaluate", tmp_path / task, "--data", data)
+        run("plimsoll", "predict", tmp_path / task, "--data", data, "--out", tmp_path / f"{task}.predictions")
+        splits = next(entry for entry in manifest["tasks"] if entry["name"] == task)["splits"]
+        labels = {split["name"]: np.load(data / f"{split['target']['column']}.npy") for split in splits}
+        column = "probability" if task == "busy" else "value"
+        outputs = np.load(tmp_path / f"{task}.predictions" / f"{column}.npy")
+        ends = np.cumsum([len(labels[split["name"]]) for split in splits])
+        outputs = dict(zip(labels, np.split(outputs, ends[:-1])))
+        evaluation = json.loads((tmp_path / task / "evaluation.json").read_text())
+        assert [split["name"] for split in evaluation["splits"]] == ["val", "test"]
+        for split in evaluation["splits"]:
+            found, truth = split["models"][0], labels[split["name"]]
+            if task == "busy":
+                score, answer = outputs[split["name"]][:, 1], outputs[split["name"]].argmax(1)
+                expected = {"auc": metrics.roc_auc_score(truth, score), "average_precision": metrics.average_precision_score(truth, score),
+                            "accuracy": metrics.accuracy_score(truth, answer), "f1": metrics.f1_score(truth, answer)}
+            else:
+                value = outputs[split["name"]][:, 0]
+                mae = metrics.mean_absolute_error(truth, value)
+                expected = {"mae": mae, "nmae": mae / np.std(labels["train"], ddof=1), "r2": metrics.r2_score(truth, value)}
+            for name, figure in expected.items():
+                assert found[name] == pytest.approx(figure, abs=1e-5), (split["name"], name)
+
+
+def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, train, tmp_path):
+    """Rows after the timestamp change the test's figures under the rolling rule alone."""
+    pa = pytest.importorskip("pyarrow")
+
+    def spoil(orders):
+        at = np.array(orders["at"].cast("int64"))
+        later = at > START + CUTS["test"][0] * DAY
+        colour = np.where(later, "red", np.array(orders["colour"]))
+        return orders.set_column(6, "colour", pa.array(colour))
+
+    figures = {}
+    for history in ("cutoff", "rolling"):
+        for name, data in (("plain", made("plain")), ("later", made("later", spoil))):
+            train(data, history + name, more=f"test_history: {history}")
+            run("plimsoll", "evaluate", tmp_path / (history + name), "--data", data)
+            evaluation = json.loads((tmp_path / (history + name) / "evaluation.json").read_text())
+            figures[history, name] = [split["models"][0]["loss"] for split in evaluation["splits"]]
+    assert figures["cutoff", "plain"] == figures["cutoff", "later"]
+    assert figures["rolling", "plain"][0] == figures["rolling", "later"][0] == figures["cutoff", "plain"][0]
+    assert figures["rolling", "plain"][1] != figures["rolling", "later"][1]
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (("-O", "relational.task=none"), "expected a task of"),
+    (("-O", "training.gradient_checkpointing=on"), "do not run layers again"),
+    (("-O", "relational.task="), "expected a task of the data set"),
+])
+def test_refusals_name_the_remedy(made, train, arguments, expected):
+    assert expected in train(made("plain"), "refused", *arguments, code=2)
+
+
+def test_data_without_types_and_columns_that_a_task_hides(run, made, train, tmp_path):
+    run("plimsoll", "simulate", "graph", "--out", tmp_path / "giant", "--nodes", "100", "--features", "2", "--classes", "2")
+    assert "ingest tables" in train(tmp_path / "giant", "untyped", code=3)
+    recipe = write_recipe(tmp_path / "hides.yaml", "busy")
+    hides = made("hides", hidden="remove_columns: [[orders, price], [users, age]]\n")
+    done = run("plimsoll", "train", recipe, "--data", hides, "--run", tmp_path / "hides", "--json")
+    plain = train(made("plain"), "plain")
+    assert json.loads(done)["parameters"] < plain["parameters"]

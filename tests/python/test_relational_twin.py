@@ -1,0 +1,160 @@
+"""Blocks, outputs and gradients of models of linked tables against NumPy's and PyTorch Geometric's."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+
+from relational_data import CUTS, DAY, START, orders_table, write_folder, write_recipe
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+from safetensors.torch import load_file  # noqa: E402
+from torch_geometric.nn import HeteroConv, SAGEConv  # noqa: E402
+
+F = torch.nn.functional
+FIRST_VALIDATION = len(CUTS["train"]) * 40  # Seeds are numbered split after split.
+
+
+@pytest.fixture(scope="module")
+def data(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("twin")
+    orders = orders_table(np.random.default_rng(3), 40, 5, 3000)
+    run("plimsoll", "ingest", "tables", write_folder(folder / "tables", orders), "--reverse", "--out", folder / "graph")
+    return folder / "graph", orders
+
+
+@pytest.fixture
+def twin(bin_dir, data, tmp_path):
+    """twin(task, more, first, count): a block of seeds, the model, and what it makes of them."""
+
+    def call(task, more="", first=FIRST_VALIDATION, count=24):
+        program = bin_dir / "relational_twin"
+        if not program.exists():
+            pytest.skip("relational_twin is not built: cmake --build build/release --target relational_twin")
+        recipe, out = write_recipe(tmp_path / "recipe.yaml", task, more), tmp_path / "out.safetensors"
+        done = subprocess.run([program, data[0], recipe, str(first), str(count), out], capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return load_file(out)
+
+    return call
+
+
+def parts(tensors, prefix):
+    return {name[len(prefix):]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def encode(param, name, numbers, codes):
+    """The encoder of a node type in plain torch."""
+    of = lambda part: (param[f"encoders.{name}.{part}.weight"], param[f"encoders.{name}.{part}.bias"])  # noqa: E731
+    x = F.linear(numbers, *of("lin"))
+    for column in range(codes.shape[0]):
+        x = x + param[f"encoders.{name}.embeddings.{column}.weight"][codes[column].long()]
+    norm = lambda h, part: F.layer_norm(h, h.shape[1:], *of(part))  # noqa: E731
+    h = norm(F.linear(x, *of("lin1")), "norm1").relu()
+    return (norm(F.linear(h, *of("lin2")), "norm2") + x).relu()
+
+
+def conv_of(param, layer, edge_types, aggregation):
+    """HeteroConv with the weights of a layer. Its first SAGEConv into a type has the weight of the type's own nodes."""
+    convs, seen = {}, set()
+    for edge_type in edge_types:
+        name = f"convs.{layer}.convs.{'___'.join(edge_type)}.lin_l"
+        if f"{name}.weight" not in param:
+            continue
+        root = edge_type[2] not in seen
+        seen.add(edge_type[2])
+        conv = SAGEConv((8, 8), 8, aggr=aggregation, root_weight=root).double()
+        del conv.lin_l._parameters["weight"], conv.lin_l._parameters["bias"]
+        conv.lin_l.weight, conv.lin_l.bias = param[f"{name}.weight"], param[f"{name}.bias"]
+        if root:
+            del conv.lin_r._parameters["weight"]
+            conv.lin_r.weight = param[f"convs.{layer}.roots.{edge_type[2]}.weight"]
+        convs[edge_type] = conv
+    return HeteroConv(convs, aggr="sum")
+
+
+def run_torch(tensors, aggregation):
+    """Outputs and parameters of the model over the whole block: nodes that a layer need not compute do not matter."""
+    param = {name: value.double().requires_grad_() for name, value in parts(tensors, "param.").items()}
+    codes = parts(tensors, "codes.")
+    h = {name: encode(param, name, numbers.double(), codes[name]) for name, numbers in parts(tensors, "numbers.").items()}
+    edges = {tuple(name.split("___")): index.long() for name, index in parts(tensors, "edges.").items()}
+    for layer in range(2):
+        conv = conv_of(param, layer, edges, aggregation)
+        out = conv(h, {edge_type: index for edge_type, index in edges.items() if edge_type in conv.convs})
+        h = {name: F.layer_norm(x, (8,), param[f"norms.{layer}.{name}.weight"], param[f"norms.{layer}.{name}.bias"]).relu()
+             for name, x in out.items()}
+    seeds = len(tensors["out"])
+    out = F.linear(h["users"][:seeds], param["head.weight"], param["head.bias"])
+    if "target.mean" in param:
+        out = out * param["target.scale"].detach() + param["target.mean"].detach()
+    return out, param
+
+
+@pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean"), ("count", ""), ("count", "loss: squared")])
+def test_outputs_and_gradients_equal_pytorch_geometric(twin, task, more):
+    tensors = twin(task, more)
+    out, param = run_torch(tensors, "mean" if "mean" in more else "sum")
+    torch.testing.assert_close(tensors["out"].double(), out.detach(), rtol=1e-4, atol=1e-5)
+    if task == "busy":
+        loss = F.cross_entropy(out, tensors["y"], reduction="sum")
+    else:
+        error = (out - tensors["y"].double()) / param["target.scale"].detach()
+        loss = (error.abs() if not more else error.square()).sum()
+    loss.backward()
+    gradients = parts(tensors, "grad.")
+    assert len(gradients) > 40
+    for name, gradient in gradients.items():
+        scale = param[name].grad.abs().max().item() + 1e-6
+        torch.testing.assert_close(gradient.double(), param[name].grad, rtol=1e-3, atol=2e-5 * scale + 1e-6, msg=lambda text: f"{name}: {text}")
+
+
+def test_numbers_and_codes_equal_numpy(data, twin):
+    """Standardised by the rows known at the training cut; times relative to the seed; no order later than its seed."""
+    seed, cut = FIRST_VALIDATION + 40, CUTS["val"][1]  # The first user at the second validation cut.
+    tensors = twin("busy", "neighbours: latest", first=seed, count=1)
+    orders = data[1]
+    at, user = np.array(orders["at"].cast("int64")), np.array(orders["user"].fill_null(-1))
+    now = START + cut * DAY
+    known = at <= START + CUTS["train"][-1] * DAY
+    price = orders["price"].to_numpy().astype(float)
+    mean, deviation = np.nanmean(price[known]), np.nanstd(price[known])
+    latest = np.flatnonzero((user == 0) & (at <= now))[-6:]
+    rows = parts(tensors, "numbers.")["orders"][:len(latest)].numpy()
+    expected = np.nan_to_num((price[latest] - mean) / deviation)
+    assert np.allclose(rows[:, 0], expected, atol=1e-5)
+    assert np.array_equal(rows[:, 1], np.isnan(price[latest]))
+    days = (now - at[latest]) / DAY
+    assert np.all(days >= 0)
+    for wave in range(8):
+        frequency = 10000 ** (-wave / 8)
+        assert np.allclose(rows[:, 2 + 2 * wave], np.sin(days * frequency), atol=1e-5)
+        assert np.allclose(rows[:, 3 + 2 * wave], np.cos(days * frequency), atol=1e-5)
+    assert np.allclose(rows[:, 18], np.log1p(days), atol=1e-5)
+    codes = parts(tensors, "codes.")["orders"][:, :len(latest)].numpy()
+    colours = np.array(orders["colour"])
+    seen = sorted(set(colours[known]))
+    assert codes[0].tolist() == [1 + seen.index(colour) for colour in colours[latest]]
+    when = at[latest].astype("datetime64[s]")
+    assert codes[1].tolist() == ((at[latest] // 3600) % 24 + 1).tolist()
+    assert codes[2].tolist() == ((at[latest] // DAY + 4) % 7 + 1).tolist()
+    assert codes[3].tolist() == (when.astype("datetime64[M]").astype(int) % 12 + 1).tolist()
+
+
+def test_colour_that_was_not_seen_at_the_cut_is_unknown(run, bin_dir, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    orders = orders_table(np.random.default_rng(3), 40, 5, 3000)
+    at = np.array(orders["at"].cast("int64"))
+    new = at > START + CUTS["train"][-1] * DAY
+    orders = orders.set_column(6, "colour", pa.array(np.where(new, "a new one", np.array(orders["colour"]))))
+    run("plimsoll", "ingest", "tables", write_folder(tmp_path / "tables", orders), "--reverse", "--out", tmp_path / "graph")
+    recipe, out = write_recipe(tmp_path / "recipe.yaml", "busy", "neighbours: latest"), tmp_path / "out.safetensors"
+    run("relational_twin", tmp_path / "graph", recipe, FIRST_VALIDATION + 40, 8, out)
+    tensors = load_file(out)
+    assert tensors["param.encoders.orders.embeddings.0.weight"].shape[0] == 4  # Unknown and three colours.
+    assert (tensors["codes.orders"][0] == 0).sum() > 2
+    manifest = json.loads((tmp_path / "graph" / "manifest.json").read_text())
+    assert next(column for entry in manifest["node_types"] if entry["name"] == "orders" for column in entry["columns"]
+                if column["name"] == "colour")["distinct"] == 4
