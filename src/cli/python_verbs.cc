@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/verbs.h"
 
 namespace plimsoll {
 
@@ -29,17 +30,28 @@ void become_python(char** argv) {
                 "; set PLIMSOLL_PYTHON to a Python that has the package");
 }
 
+namespace {
+
+// A verb that the package runs, and whose help it prints.
+void add_verb_of_python(CLI::App& app, const std::string& name, const std::string& description, char** argv) {
+  CLI::App* verb = app.add_subcommand(name, description);
+  verb->set_help_flag();
+  verb->prefix_command();
+  verb->callback([argv] { become_python(argv); });
+}
+
+}  // namespace
+
 void add_python_verbs(CLI::App& app, char** argv) {
-  for (const auto& [name, description] :
-       {std::pair("import",
-                  "Convert the weights of a KD-GAT checkpoint to a model file (in Python, with torch)"),
-        std::pair("export", "Convert a model file to a state_dict or to ONNX (in Python, with torch)"),
-        std::pair("sync", "Copy the journal of a run to TensorBoard and MLflow (in Python)")}) {
-    CLI::App* verb = app.add_subcommand(name, description);
-    verb->set_help_flag();  // The package prints its own help.
-    verb->prefix_command();
-    verb->callback([argv] { become_python(argv); });
-  }
+  CLI::App* import = app.add_subcommand("import", "Convert files of other systems");
+  import->require_subcommand(1);
+  add_verb_of_python(*import, "kdgat",
+                     "Convert the weights of a KD-GAT checkpoint to a model file (in Python, with torch)",
+                     argv);
+  add_import_config(*import);
+  add_verb_of_python(app, "export", "Convert a model file to a state_dict or to ONNX (in Python, with torch)",
+                     argv);
+  add_verb_of_python(app, "sync", "Copy the journal of a run to TensorBoard and MLflow (in Python)", argv);
 }
 
 }  // namespace plimsoll

@@ -109,14 +109,18 @@ std::string ledger_line(const Json& run) {
   return line;
 }
 
-// Shows NVML's data of the GPU.
+// Shows the memory of the GPU: planned, used in the epochs so far, and NVML's data, if there are any.
 std::string device_line(const Json& run, int width) {
   const int64_t held = whole_at(run, "/progress/device/process_bytes");
+  const int64_t used = whole_at(run, "/epoch/device_used_bytes");
   const int64_t budget = whole_at(run, "/start/device/budget_bytes");
   std::string line = fmt::format(
-      "{}: budget {} {} {} held", text_at(run, "/start/device/name"), format_bytes(budget),
-      bar(static_cast<double>(held) / static_cast<double>(std::max<int64_t>(budget, 1)), width / 4),
-      format_bytes(held));
+      "{}: budget {} {} planned {}", text_at(run, "/start/device/name"), format_bytes(budget),
+      bar(static_cast<double>(std::max(held, used)) / static_cast<double>(std::max<int64_t>(budget, 1)),
+          width / 4),
+      format_bytes(whole_at(run, "/start/device/planned_peak_bytes")));
+  if (used > 0) line += fmt::format(", used {}", format_bytes(used));
+  if (held > 0) line += fmt::format(", {} held by the process", format_bytes(held));
   if (has_number(run, "/progress/device/busy"))
     line += fmt::format(", {:.0f} % busy", 100 * number_at(run, "/progress/device/busy"));
   return line;
@@ -170,7 +174,7 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));
     if (!run.contains("progress")) continue;
-    if (run.contains(Json::json_pointer("/progress/device"))) add(device_line(run, width));
+    if (run.contains(Json::json_pointer("/start/device/name"))) add(device_line(run, width));
     add(ledger_line(run));
     if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // A run in Python has no workers.
     add(binds_line(run));

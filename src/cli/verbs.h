@@ -29,6 +29,7 @@ void add_simulate_graph(CLI::App& simulate);  // A verb below `simulate`.
 void add_split_edges(CLI::App& app);
 void add_walks(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_import_config(CLI::App& import);  // A verb below `import`.
 void add_recipes(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_merge(CLI::App& app);

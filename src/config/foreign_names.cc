@@ -23,13 +23,15 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"max_batch_size", "", "training.batch_size: any size fits, blocks bound the memory"},
     {"dynamic_batching", "",
      "training.block: a block is closed at its limit of graphs, nodes or edges, whichever is reached first"},
-    {"memory_estimation", "", "memory.estimation: static, measured or trial; `plimsoll plan` prints it"},
+    {"memory_estimation", "", "memory.estimation: static, measured or trial; `plimsoll plan` prints it",
+     "memory.estimation"},
     {"clear_cache_every_n", "", "nothing: memory is planned, there is no cache to clear"},
     {"accumulate_grad_batches", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"accumulation_steps", "", "training.batch_size: batches are cut into blocks and summed exactly"},
     {"precision", "",
      "training.precision: 32, or bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower, "
-     "and training.block saves the memory"},
+     "and training.block saves the memory",
+     "training.precision"},
     {"memory_budget_kb", "", "--budget"},
     {"mem", "", "--budget; without it the limits of SLURM and of cgroups are detected and kept"},
     {"mmap", "", "nothing: data sets are mapped, and opening one needs no memory"},
@@ -43,21 +45,28 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"deterministic", "", kSameBits},
     // What is trained.
     {"stages", "", "--stage; without it a task runs all of its stages"},
+    // Variables of shell scripts that train SGMP.
+    {"hidden_channels", "", "paths.hidden, or gnn.hidden for a model without paths", "paths.hidden"},
+    {"num_interactions", "", "paths.layers", "paths.layers"},
+    {"num_rbf_centers", "", "paths.centers", "paths.centers"},
+    {"num_epochs", "", "training.max_epochs", "training.max_epochs"},
+    {"pytorch_cuda_alloc_conf", "",
+     "nothing: blocks have planned places in one region, so nothing fragments"},
     // Training.
-    {"lr", "", "training.learning_rate"},
-    {"gradient_clip", "", "training.gradient_clip_val"},
+    {"lr", "", "training.learning_rate", "training.learning_rate"},
+    {"gradient_clip", "", "training.gradient_clip_val", "training.gradient_clip_val"},
     {"use_scheduler", "", "training.schedule: constant, step, cosine or plateau"},
-    {"scheduler_type", "", "training.schedule: constant, step, cosine or plateau"},
+    {"scheduler_type", "", "training.schedule: constant, step, cosine or plateau", "training.schedule"},
     {"scheduler_t_max", "", "nothing: a cosine ends with training.max_epochs"},
-    {"scheduler_step_size", "", "training.schedule_epochs"},
-    {"scheduler_gamma", "", "training.schedule_factor"},
+    {"scheduler_step_size", "", "training.schedule_epochs", "training.schedule_epochs"},
+    {"scheduler_gamma", "", "training.schedule_factor", "training.schedule_factor"},
     {"save_top_k", "", kAlwaysTheBest},
     {"monitor_metric", "", kAlwaysTheBest},
     {"monitor_mode", "", kAlwaysTheBest},
     {"curriculum_memory_multiplier", "", "nothing: the plan knows the batches of every stage"},
     // Watching a run.
     {"profile", "", "run.profile.active, or train --profile: steps are traced for Perfetto"},
-    {"profile_steps", "", "run.profile.active: number of steps to trace"},
+    {"profile_steps", "", "run.profile.active: number of steps to trace", "run.profile.active"},
     {"log_every_n_steps", "", "nothing: RUN/metrics.csv has a line per epoch"},
     {"test_every_n_epochs", "", "plimsoll evaluate RUN --data DIR, also while the run trains"},
     {"run_test", "", "plimsoll evaluate RUN --data DIR"},
@@ -80,10 +89,31 @@ std::vector<std::span<const ForeignName>>& registered_names() {
 // Calls search(names) for the names that other modules registered, then for the engine's names, until it
 // finds something.
 template <typename Search>
-std::string_view first_found(Search&& search) {
+const ForeignName* first_found(Search&& search) {
   for (const std::span<const ForeignName> names : registered_names())
-    if (const std::string_view found = search(names); !found.empty()) return found;
+    if (const ForeignName* const found = search(names); found != nullptr) return found;
   return search(std::span<const ForeignName>(kForeignNames));
+}
+
+// Returns the line for a key with this value; null if there is none.
+template <typename IsCalled>
+const ForeignName* find_line(const IsCalled& is_called, std::string_view value) {
+  return first_found([&](std::span<const ForeignName> names) -> const ForeignName* {
+    const auto found = std::ranges::find_if(names, [&](const ForeignName& known) {
+      return is_called(known.name) && (known.value.empty() || known.value == value);
+    });
+    return found == names.end() ? nullptr : &*found;
+  });
+}
+
+std::string with_underscores(std::string_view name) {
+  std::string key(name);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+std::string_view last_part(std::string_view key) {
+  return key.substr(key.rfind('.') + 1);
 }
 
 }  // namespace
@@ -94,25 +124,27 @@ void register_foreign_names(std::span<const ForeignName> names) {
 }
 
 std::string_view instead_of(std::string_view name, std::string_view value) {
-  std::string key(name);
-  std::replace(key.begin(), key.end(), '-', '_');
-  const std::string_view last = std::string_view(key).substr(key.rfind('.') + 1);
-  const auto find = [&](auto is_called) {
-    return first_found([&](std::span<const ForeignName> names) {
-      const auto found = std::ranges::find_if(names, [&](const ForeignName& known) {
-        return is_called(known.name) && (known.value.empty() || known.value == value);
-      });
-      return found == names.end() ? std::string_view() : found->instead;
-    });
+  const std::string key = with_underscores(name);
+  const auto is_section = [&](std::string_view known) {
+    return known.ends_with('.') && (key + ".").starts_with(known);
   };
-  const std::string_view of_section =
-      find([&](std::string_view known) { return known.ends_with('.') && (key + ".").starts_with(known); });
-  return of_section.empty() ? find([&](std::string_view known) { return known == last; }) : of_section;
+  const auto is_last = [&](std::string_view known) { return known == last_part(key); };
+  if (const ForeignName* const section = find_line(is_section, value); section != nullptr)
+    return section->instead;
+  const ForeignName* const found = find_line(is_last, value);
+  return found != nullptr ? found->instead : std::string_view();
+}
+
+std::string_view becomes_in_recipe(std::string_view name, std::string_view value) {
+  const std::string key = with_underscores(name);
+  const ForeignName* found = find_line([&](std::string_view known) { return known == key; }, value);
+  if (found == nullptr)
+    found = find_line([&](std::string_view known) { return known == last_part(key); }, value);
+  return found != nullptr ? found->becomes : std::string_view();
 }
 
 std::string keys_called(std::string_view name) {
-  std::string called(name);
-  std::replace(called.begin(), called.end(), '-', '_');
+  const std::string called = with_underscores(name);
   Recipe recipe;
   const RecipeKeys all = recipe_keys(recipe);
   std::string keys;

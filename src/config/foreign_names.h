@@ -11,6 +11,8 @@ struct ForeignName {
   std::string_view name;   // The last part of a key, or a section followed by a dot.
   std::string_view value;  // Empty for any value.
   std::string_view instead;
+  /// The key of a recipe that means the same and takes the value as it is, or "key=value"; empty: none.
+  std::string_view becomes = {};
 };
 
 /// Adds names, which take precedence over existing ones. Programs call it when they start.
@@ -21,6 +23,11 @@ void register_foreign_names(std::span<const ForeignName> names);
 /// command-line option without its dashes (`teacher-path`). `value` is the value of that key or option,
 /// because some answers depend on it. docs/from-kdgat.md has the whole table.
 std::string_view instead_of(std::string_view name, std::string_view value = {});
+
+/// Returns what a name becomes in a recipe: "training.learning_rate", a key that takes the value as it is, or
+/// "task=autoencoder"; empty: nothing. The arguments are those of instead_of(); a whole key such as
+/// "kd.alpha" comes before its section.
+std::string_view becomes_in_recipe(std::string_view name, std::string_view value);
 
 /// Returns the keys of a recipe that have this name, given with or without a section, joined by " or "; empty
 /// if there are none. Keys of a section that repeats another section are left out.

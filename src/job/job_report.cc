@@ -118,6 +118,9 @@ Json advice_of(const Json& report, bool finished) {
   const double needed = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
   const int cpus = std::max(1, static_cast<int>(std::min(needed, threads)));
   Json advice = {{"budget_bytes", budget}, {"mem_mib", memory_mib(budget, cpus)}, {"cpus", cpus}};
+  // The budget of a device holds what was planned there; blocks may need more than was used so far.
+  const int64_t on_device = bytes_at(report, "/device/planned_peak_bytes");
+  if (on_device > 0) advice["device_budget_bytes"] = on_device;
   advice["minutes"] = finished ? Json(static_cast<int64_t>(
                                      std::ceil(number_at(report, "/processors/seconds") * kMargin / kMinute)))
                                : Json();
@@ -181,12 +184,16 @@ std::string job_report_text(const Json& report) {
   if (device.is_object()) {
     row("GPU: budget", device["budget_bytes"]);
     row("GPU: planned peak", device["planned_peak_bytes"]);
+    row("GPU: used peak", device["used_peak_bytes"]);
     row("GPU: peak of the process (NVML)", device["process_peak_bytes"]);
+    row("GPU: smallest budget", device["min_budget_bytes"]);
   }
   text += table.text();
-  if (device.is_object() && device["busy"].is_number())
-    text += fmt::format("{}: {:.0f} % busy\n", device["name"].get<std::string>(),
-                        100 * device["busy"].get<double>());
+  if (device.is_object())
+    text += fmt::format("{}: {}\n", device["name"].get<std::string>(),
+                        device["busy"].is_number()
+                            ? fmt::format("{:.0f} % busy", 100 * device["busy"].get<double>())
+                            : "busy share not known, because NVML is not available");
   text += "processors: ";
   text += processors["utilisation"].is_number()
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),
@@ -202,9 +209,12 @@ std::string job_report_text(const Json& report) {
   text += fmt::format("blocks run again alone: {}; times that memory was short: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
-  text += fmt::format("next time: --budget {} --threads {}; sbatch --mem={}M --cpus-per-task={}",
-                      next["budget_bytes"].dump(), next["cpus"].dump(), next["mem_mib"].dump(),
-                      next["cpus"].dump());
+  text += fmt::format("next time: --budget {} --threads {}{}; sbatch --mem={}M --cpus-per-task={}",
+                      next["budget_bytes"].dump(), next["cpus"].dump(),
+                      next.contains("device_budget_bytes")
+                          ? fmt::format(" --device-budget {}", next["device_budget_bytes"].dump())
+                          : "",
+                      next["mem_mib"].dump(), next["cpus"].dump());
   if (next["minutes"].is_number()) text += fmt::format(" --time={}", next["minutes"].dump());
   return text + "\n";
 }

@@ -27,6 +27,8 @@ void JournalSums::add(const Json& event) {
     bytes_read_ += number_at(event, "/reading/bytes_read");
   }
   add_device(event, kind == JournalEvent::progress);
+  used_ = std::max(used_, bytes_at(event, "/device_used_bytes"));
+  held_ = std::max(held_, bytes_at(event, "/device_process_bytes"));
 }
 
 void JournalSums::add_device(const Json& event, bool is_progress) {
@@ -35,6 +37,8 @@ void JournalSums::add_device(const Json& event, bool is_progress) {
   if (at_or_null(entry, "/name").is_string()) name_ = entry.at("name").get<std::string>();
   budget_ = std::max(budget_, bytes_at(entry, "/budget_bytes"));
   planned_ = std::max(planned_, bytes_at(entry, "/planned_peak_bytes"));
+  used_ = std::max(used_, bytes_at(entry, "/measured_peak_bytes"));
+  min_budget_ = std::max(min_budget_, bytes_at(entry, "/min_budget_bytes"));
   held_ = std::max(held_, bytes_at(entry, "/process_bytes"));
   if (!is_progress || !at_or_null(entry, "/busy").is_number()) return;
   busy_ += number_at(entry, "/busy");
@@ -53,11 +57,13 @@ Json JournalSums::journal() const {
 }
 
 Json JournalSums::device() const {
-  if (name_.empty() || held_ == 0) return {};
+  if (name_.empty()) return {};
   return {{"name", name_},
           {"budget_bytes", budget_},
           {"planned_peak_bytes", planned_},
-          {"process_peak_bytes", held_},
+          {"used_peak_bytes", used_},
+          {"min_budget_bytes", min_budget_},
+          {"process_peak_bytes", held_ > 0 ? Json(held_) : Json()},
           {"busy", samples_ > 0 ? Json(busy_ / static_cast<double>(samples_)) : Json()}};
 }
 

@@ -17,7 +17,8 @@ class JournalSums {
   /// Returns totals about shortage of memory and waits: `reruns`, `pressure`, `interruptions`,
   /// `damaged_checkpoints`, and `rows`, which is null if no rows were read.
   Json journal() const;
-  /// Returns what NVML reported about the GPU; null if the run used no GPU, or NVML was not available.
+  /// Returns the memory of the GPU, and what NVML reported about it, which is null without NVML; null if the
+  /// run used no GPU.
   Json device() const;
 
  private:
@@ -28,7 +29,7 @@ class JournalSums {
   bool reads_rows_ = false;
 
   std::string name_;  // Name of the GPU; empty for none.
-  int64_t budget_ = 0, planned_ = 0, held_ = 0, samples_ = 0;
+  int64_t budget_ = 0, planned_ = 0, used_ = 0, min_budget_ = 0, held_ = 0, samples_ = 0;
   double busy_ = 0;  // Sum of all samples.
 };
 

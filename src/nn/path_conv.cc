@@ -2,7 +2,7 @@
 
 namespace plimsoll {
 
-PathConv::PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden,
+PathConv::PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, int64_t centers,
                    bool distances_only) {
   const int64_t angles = distances_only ? 0 : kAngleGaussians;
   const int64_t torsions = distances_only ? 0 : kTorsionGaussians;
@@ -11,11 +11,11 @@ PathConv::PathConv(ParameterList& parameters, const std::string& prefix, int64_t
     int64_t out, in;
     bool xavier;  // Xavier initialisation with bias 0; otherwise that of torch.nn.Linear.
   };
-  const std::array<Shape, 9> layers = {{{h, kLengthGaussians, true},
+  const std::array<Shape, 9> layers = {{{h, centers, true},
                                         {h, h, false},
-                                        {h, kLengthGaussians + angles, true},
+                                        {h, centers + angles, true},
                                         {h, h, false},
-                                        {h, kLengthGaussians + angles + torsions, true},
+                                        {h, centers + angles + torsions, true},
                                         {h, h, false},
                                         {4 * h, 7 * h, true},
                                         {2 * h, 4 * h, true},

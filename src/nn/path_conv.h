@@ -7,8 +7,7 @@
 
 namespace plimsoll {
 
-/// The numbers of Gaussians for lengths, angles and torsions, as in SGMP's code.
-inline constexpr int64_t kLengthGaussians = 50;
+/// The numbers of Gaussians for an angle and a torsion, as in SGMP's code.
 inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
@@ -17,7 +16,9 @@ inline constexpr int64_t kTorsionGaussians = 12;
 /// mlps_dist.{0, 1, 2}.{0, 2}.* and combine.{0, 2, 4}.*.
 class PathConv {
  public:
-  PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, bool distances_only);
+  /// `centers` is the number of Gaussians for a length, 50 in SGMP's code.
+  PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, int64_t centers,
+           bool distances_only);
 
   /// Maps x f32 [N, hidden] to messages [N, hidden], which the caller adds to x. pos is f32 [N, 3].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,

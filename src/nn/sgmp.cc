@@ -30,7 +30,8 @@ Sgmp::Sgmp(const SgmpOptions& options, uint64_t seed)
   const int64_t h = options.hidden;
   for (int64_t i = 0; i < options.layers; ++i) {
     const std::string number = std::to_string(i);
-    interactions_.emplace_back(parameters_, "interactions." + number, h, options.distances_only);
+    interactions_.emplace_back(parameters_, "interactions." + number, h, options.centers,
+                               options.distances_only);
     if (options.norm == PathNorm::batch) norms_.emplace_back(parameters_, "norms." + number, h);
   }
   weight1_ = parameters_.add("lin1.weight", {h / 2, h}, Init::glorot(h, h / 2));

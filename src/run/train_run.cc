@@ -78,12 +78,16 @@ std::vector<SeededStage> stages_of(const RunRequest& request, const Training& tr
                                    const RunFolder& folder) {
   std::vector<SeededStage> stages;
   std::vector<std::string> known;
+  const auto is_asked = [&](const std::string& name) {
+    return std::ranges::find(request.stages, name) != request.stages.end();
+  };
+  // The folder of a stage that computes a column is a name of the stage, too.
   for (const int64_t seed : seeds_of(request))
     for (Stage& stage : training.stages(seed, folder.seed(seed))) {
-      known.push_back(stage.name);
-      const bool asked =
-          request.stages.empty() || std::ranges::find(request.stages, stage.name) != request.stages.end();
-      if (asked) stages.push_back({seed, std::move(stage)});
+      for (const std::string& name : {stage.name, stage.folder})
+        if (std::ranges::find(known, name) == known.end()) known.push_back(name);
+      if (request.stages.empty() || is_asked(stage.name) || is_asked(stage.folder))
+        stages.push_back({seed, std::move(stage)});
     }
   for (const std::string& name : request.stages)
     if (std::ranges::find(known, name) == known.end())

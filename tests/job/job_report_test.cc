@@ -75,24 +75,43 @@ TEST_F(JobReport, AddsUpAllStarts) {
 TEST_F(JobReport, SaysWhatAGpuWasUsedFor) {
   write_run(
       kManifest,
-      R"({"time":1,"event":"start","device":{"name":"cuda:0, NVIDIA H200","budget_bytes":8589934592,"planned_peak_bytes":4294967296,"process_bytes":1000}}
+      R"({"time":1,"event":"start","device":{"name":"cuda:0, NVIDIA H200","budget_bytes":8589934592,"planned_peak_bytes":4294967296,"min_budget_bytes":2000000000,"measured_peak_bytes":1,"process_bytes":1000}}
 {"time":2,"event":"progress","device":{"process_bytes":8000000000,"used_bytes":9000000000,"busy":0.9}}
+{"time":3,"event":"epoch","epoch":1,"device_used_bytes":3000000000,"device_process_bytes":5}
 {"time":3,"event":"progress","device":{"process_bytes":7000000000,"used_bytes":9000000000,"busy":0.8}}
 )");
   const Json report = job_report(folder_ / "run");
   EXPECT_EQ(report["device"], Json({{"name", "cuda:0, NVIDIA H200"},
                                     {"budget_bytes", 8589934592},
                                     {"planned_peak_bytes", 4294967296},
+                                    {"used_peak_bytes", 3000000000},
+                                    {"min_budget_bytes", 2000000000},
                                     {"process_peak_bytes", 8000000000},
                                     {"busy", (0.9 + 0.8) / 2}}));
   const std::string text = job_report_text(report);
   for (const char* part :
-       {"GPU: peak of the process (NVML)", "8,000,000,000", "cuda:0, NVIDIA H200: 85 % busy"})
+       {"GPU: peak of the process (NVML)", "8,000,000,000", "cuda:0, NVIDIA H200: 85 % busy", "3,000,000,000",
+        "GPU: smallest budget", " --device-budget 4294967296;"})
     EXPECT_THAT(text, HasSubstr(part));
 }
 
-TEST_F(JobReport, WithoutNvmlThereIsNoWordOfAGpu) {
+TEST_F(JobReport, WithoutNvmlItSaysWhatTheRunKnowsOfAGpu) {
+  write_run(
+      kManifest,
+      R"({"time":1,"event":"start","device":{"name":"stand-in","budget_bytes":100,"planned_peak_bytes":90,"process_bytes":null}}
+{"time":3,"event":"epoch","epoch":1,"device_used_bytes":80,"device_process_bytes":0,"device_busy":0}
+)");
+  const Json report = job_report(folder_ / "run");
+  EXPECT_EQ(report["device"]["used_peak_bytes"], 80);
+  EXPECT_TRUE(report["device"]["process_peak_bytes"].is_null());
+  EXPECT_THAT(job_report_text(report),
+              testing::AllOf(HasSubstr("GPU: used peak"), testing::Not(HasSubstr("NVML)")),
+                             HasSubstr("stand-in: busy share not known, because NVML is not available")));
+}
+
+TEST_F(JobReport, WithoutAGpuThereIsNoWordOfOne) {
   write_run(kManifest, R"({"time":1,"event":"start","device":{"name":7,"budget_bytes":1,"process_bytes":null}}
+{"time":3,"event":"epoch","epoch":1,"device_used_bytes":0,"device_process_bytes":0,"device_busy":0}
 )");
   const Json report = job_report(folder_ / "run");
   EXPECT_TRUE(report["device"].is_null());

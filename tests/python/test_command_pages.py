@@ -75,7 +75,7 @@ def test_bash_completes_verbs_options_words_and_files(written, complete):
     assert complete("plimsoll ingest can --trunc") == ["--truncated"]
     assert complete("plimsoll ingest can x --truncated ") == ["read", "fail"]
     assert complete("plimsoll ingest can captures/") == complete("plimsoll ingest can x --out captures/") == ["captures/my drive.csv"]
-    assert complete("plimsoll import ") == ["kdgat"]
+    assert set(complete("plimsoll import ")) == {"config", "kdgat"}
     assert complete("plimsoll train --budget ") == []
 
 

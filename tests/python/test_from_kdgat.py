@@ -133,9 +133,23 @@ def test_the_row_of_a_tool_has_its_example(example):
     assert answers and all(f"examples/{example}" in here for here in answers)
 
 
+@pytest.mark.parametrize("tool, module", [("Ray Train", "ray"), ("Ray Tune", "ray"), ("DeepSpeed ZeRO", "deepspeed"),
+                                          ("Dask", "plimsoll.dask")])
+def test_a_tool_that_runs_here_is_not_denied(tool, module):
+    """Its row names a script that uses the tool, or a module of the package."""
+    answer = next(here for there, here in techniques() if tool in there)
+    scripts = re.findall(r"\(\.\./(examples/\w+\.py)\)", answer)
+    assert scripts or module in answer, answer
+    for script in scripts:
+        text = (REPOSITORY / script).read_text()
+        compile(text, script, "exec")
+        assert re.search(rf"^(import|from) {module}\b", text, re.M), script
+    assert not re.search(r"\b(refuse|unsupported|not supported|requests none)\w*", answer), answer
+
+
 @pytest.mark.parametrize("there, here", techniques())
 def test_a_technique_has_an_answer(there, here):
-    assert here and not re.search(r"\bnot (?:here|yet|there|built|implemented)\b|\bthere yet\b", here), there
+    assert here and not re.search(r"\bnot (?:here|yet|there|built|implemented)\b|\bthere yet\b|\brequests none\b", here), there
 
 
 def test_every_name_that_the_program_answers_stands_on_the_page():

@@ -201,22 +201,22 @@ def test_top_shows_a_run_while_it_trains_and_how_it_ended(bin_dir, run, frames, 
         process.wait()
 
 
-def test_top_shows_what_nvml_says_of_a_gpu(run, tmp_path):
-    """Of a journal as `train --device cuda` writes it; without NVML the line is missing."""
+def test_top_shows_the_memory_of_a_gpu(run, tmp_path):
+    """Of a journal as `train --device cuda` writes it; without NVML only what the run itself knows."""
     for nvml in (True, False):
         folder = tmp_path / f"run{nvml}"
         stage = folder / "seed-42" / "gat"
         stage.mkdir(parents=True)
         (folder / "manifest.json").write_text(json.dumps({"kind": "run"}))
-        gpu = {"name": "cuda:0, NVIDIA H200", "budget_bytes": 8 << 30}
+        gpu = {"name": "cuda:0, NVIDIA H200", "budget_bytes": 8 << 30, "planned_peak_bytes": 3 << 30}
         said = {"device": {"process_bytes": 2 << 30, "used_bytes": 3 << 30, "busy": 0.97}} if nvml else {}
         events = [{"event": "start", "max_epochs": 3, "threads": 4, "planned_bytes": 1 << 30, "budget_bytes": None, "device": gpu},
+                  {"event": "epoch", "epoch": 1, "training_loss": 1.0, "validation_loss": 1.0, "device_used_bytes": 1 << 30},
                   {"event": "progress", "epoch": 1, "done": 5, "total": 30, "binds": "compute", **said}]
         (stage / "events.jsonl").write_text("".join(json.dumps({"time": 1.0, **event}) + "\n" for event in events))
-        shown = run("plimsoll", "top", folder, "--once")
-        assert ("NVIDIA H200" in shown) == nvml, shown
-        if nvml:
-            assert "budget 8 GiB" in shown and "2 GiB held, 97 % busy" in " ".join(shown.split())
+        shown = " ".join(run("plimsoll", "top", folder, "--once").split())
+        assert "NVIDIA H200: budget 8 GiB" in shown and "planned 3 GiB, used 1 GiB" in shown, shown
+        assert ("2 GiB held by the process, 97 % busy" in shown) == nvml
 
 
 def test_top_draws_on_a_terminal_and_ends_with_q(bin_dir, plain):

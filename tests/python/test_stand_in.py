@@ -81,7 +81,7 @@ def test_a_job_has_a_gpu_of_slurm_and_reports_its_memory(work, weights, tmp_path
         job = tmp_path / "job.sbatch"
         site = tmp_path / "site.yaml"
         site.write_text(f"scratch: {tmp_path / 'scratch'}\nsetup: [echo GPUs=$CUDA_VISIBLE_DEVICES]\n")
-        job.write_text(script_of(work, tmp_path / "run", "--device-budget", "300MiB", "--site", site))
+        job.write_text(script_of(work, tmp_path / "run", "--device-budget", "1GiB", "--site", site))
         number = cluster.submit(job)
         facts = cluster.wait_for(number, ("COMPLETED", "FAILED", "OUT_OF_MEMORY", "TIMEOUT", "CANCELLED"), 300)
         output = (tmp_path / f"run.slurm-{number}.out").read_text()

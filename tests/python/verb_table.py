@@ -192,6 +192,7 @@ VERBS = {
                   same_bytes=False, trains=True),
     "train giant": Verb(lambda i, p: ["train", i.nodes, "--data", i.graph, "--run", p / "run", "--threads", 1], ("run",),
                         same_bytes=False, trains=True),
+    "import config": Verb(lambda i, p: ["import", "config", i.detection, "--out", p / "recipe.yaml"], ("recipe.yaml",)),
     "slurm": Verb(lambda i, p: ["slurm", i.detection, "--data", i.frames, "--run", p / "runs/run", "--threads", 1, "--trial",
                                 0], ("runs",), prints=True, force=False),
     "evaluate": Verb(lambda i, p: ["evaluate", p / "run", "--data", i.frames, "--threads", 1, "--scores", p / "scores.csv",

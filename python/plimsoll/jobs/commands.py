@@ -35,11 +35,13 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def is_ours(arguments: Sequence[str]) -> bool:
-    """Returns whether this module handles these arguments. `convert` of frames is left to the program `plimsoll`."""
+    """Returns whether this module handles these arguments. `convert` of frames and `import config` are left to
+    the program `plimsoll`.
+    """
     if not arguments or arguments[0] not in VERBS:
         return False
     if arguments[0] != "convert":
-        return True
+        return list(arguments[:2]) != ["import", "config"]
     sources = [Path(argument) for argument in arguments[1:] if not argument.startswith("-")]
     return any(source.is_file() or (source.is_dir() and not _is_frames(source)) for source in sources[:1])
 
@@ -65,8 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--budget", metavar="SIZE")
     convert.set_defaults(work=_convert)
 
-    imported = verbs.add_parser("import", help="convert the weights of a KD-GAT checkpoint to a model file")
-    imported.add_argument("system", choices=["kdgat"])
+    systems = verbs.add_parser("import", help="convert files of other systems").add_subparsers(required=True, metavar="SYSTEM")
+    imported = systems.add_parser("kdgat", help="convert the weights of a KD-GAT checkpoint to a model file")
     imported.add_argument("checkpoint", metavar="CHECKPOINT", help="a Lightning checkpoint, or a state_dict")
     imported.add_argument("--out", metavar="FILE", help="write the model to this file; default: CHECKPOINT with the extension "
                                                         ".safetensors")

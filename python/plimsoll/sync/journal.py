@@ -27,8 +27,14 @@ class Event(NamedTuple):
         return int(float(self.fields.get("time", 0)) * 1000)
 
     def numbers(self) -> dict[str, float]:
-        """Returns the event's numbers by name. Numbers in nested objects have names such as "reading/waited_s"."""
-        return dict(_numbers(self.fields, ""))
+        """Returns the event's numbers by name. Numbers in nested objects have names such as "reading/waited_s".
+
+        An epoch on a device also has `gpu_mem_gb`, the device memory used in GiB; one on the CPU has no `device_...`.
+        """
+        numbers = dict(_numbers(self.fields, ""))
+        if not numbers.get("device_planned_bytes"):
+            return {name: value for name, value in numbers.items() if not name.startswith("device_")}
+        return {**numbers, "gpu_mem_gb": numbers["device_used_bytes"] / 2**30}
 
 
 def _numbers(fields: Fields, prefix: str) -> Iterator[tuple[str, float]]:

@@ -88,4 +88,11 @@ def live(event: Event) -> dict[str, float]:
     """Returns the numbers of a "progress" event that are shown as curves."""
     fields = event.fields
     names = ("graphs_per_s", "anonymous_bytes", "ledger_bytes", "working", "waited_reading", "waited_memory", "waited_order")
-    return {f"live/{name}": float(fields[name]) for name in names if isinstance(fields.get(name), (int, float))}
+    shown = {name: fields.get(name) for name in names} | {f"device_{name}": value for name, value in device_of(fields).items()}
+    return {f"live/{name}": float(value) for name, value in shown.items() if isinstance(value, (int, float))}
+
+
+def device_of(fields: Fields) -> Fields:
+    """Returns what the driver's monitor reported about the device in a "progress" event."""
+    device = fields.get("device")
+    return device if isinstance(device, dict) else {}

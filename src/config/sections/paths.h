@@ -25,8 +25,9 @@ struct SgmpOptions {
   int64_t hidden = 64;
   int64_t layers = 3;
   PathMode mode = PathMode::corrected;
-  double cutoff = 10;  ///< Largest distance that the Gaussians cover.
-  int64_t tile = 256;  ///< Maximum number of paths in memory at once.
+  double cutoff = 10;    ///< Largest distance that the Gaussians cover.
+  int64_t centers = 50;  ///< Number of Gaussians that a distance is spread over.
+  int64_t tile = 256;    ///< Maximum number of paths in memory at once.
   PathDirection direction = PathDirection::both;
   bool distances_only = false;  ///< Whether angles and torsions are left out.
   PathReduce aggregate = PathReduce::sum;
@@ -57,6 +58,7 @@ void visit_keys(Section& paths, Visit&& visit) {
   visit("spanning_trees", paths.spanning_trees, Range{0, 65535});
   visit("readout", paths.readout, Choice<PathReduce>{});
   visit("norm", paths.norm, Choice<PathNorm>{});
+  visit("centers", paths.centers, Range{2, 4096});
 }
 
 /// Lists the options of a model file (engine/model_file/model_options.h).
@@ -73,6 +75,7 @@ void visit_options(EitherOf<SgmpOptions> auto& options, const auto& visit, const
   later("spanning_trees", options.spanning_trees, WholeOption{0, 65535});
   later("readout", options.readout);
   later("norm", options.norm);
+  later("centers", options.centers, WholeOption{2, 4096});
   visit("classes", options.classes, kSizeOption);
   visit("node_head", options.node_head);
   later("values", options.values);

@@ -19,8 +19,8 @@ RowCounters rows_of(const BlockRunner& runner) {
 }  // namespace
 
 EpochMeter::EpochMeter(const BlockRunner& runner, int64_t planned,
-                       const std::optional<ReadingCost>& predicted)
-    : runner_(runner), planned_(planned), predicted_(predicted.value_or(ReadingCost{})) {}
+                       const std::optional<ReadingCost>& predicted, DeviceMeter device)
+    : runner_(runner), planned_(planned), predicted_(predicted.value_or(ReadingCost{})), device_(device) {}
 
 EpochMeter::~EpochMeter() {
   if (outer_recent_ >= 0) Ledger::process().end_recent(outer_recent_);
@@ -37,10 +37,12 @@ void EpochMeter::begin(const EpochCost& before) {
   rows_before_ = rows_of(runner_);
   reruns_before_ = runner_.reruns();
   anonymous_ = 0;
+  device_.begin();
   look();
 }
 
 void EpochMeter::look() {
+  device_.look();
   const Clock::time_point now = Clock::now();
   if (now - last_look_ < kBetweenLooks) return;
   last_look_ = now;
@@ -65,6 +67,7 @@ EpochCost EpochMeter::cost(int64_t graphs, double seconds) {
   cost.waited_order_s = before_.waited_order_s + times.order - times_before_.order;
   cost.reruns = before_.reruns + runner_.reruns() - reruns_before_;
   cost.bytes_read = before_.bytes_read + rows_of(runner_).bytes_read - rows_before_.bytes_read;
+  device_.add_to(cost, before_);
   return cost;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/fit/device_meter.h"
 #include "engine/fit/position.h"
 #include "engine/fit/reading.h"
 #include "sample/block/block_runner.h"
@@ -16,7 +17,8 @@ class EpochMeter {
  public:
   /// `planned` is the planned peak of the process in bytes; `predicted` is the predicted disk traffic of an
   /// epoch. The runner and its source must outlive the meter.
-  EpochMeter(const BlockRunner& runner, int64_t planned, const std::optional<ReadingCost>& predicted);
+  EpochMeter(const BlockRunner& runner, int64_t planned, const std::optional<ReadingCost>& predicted,
+             DeviceMeter device);
   ~EpochMeter();
   EpochMeter(const EpochMeter&) = delete;
   EpochMeter& operator=(const EpochMeter&) = delete;
@@ -36,6 +38,7 @@ class EpochMeter {
   const ReadingCost predicted_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_look_;
+  DeviceMeter device_;
   EpochCost before_;
   BlockRunner::Times times_before_;
   RowCounters rows_before_;

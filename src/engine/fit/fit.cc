@@ -93,7 +93,8 @@ class Fit {
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(),
                 options.teacher.batches, lanes_of(training_, options.objective->parameters()),
                 options.run.exchange),
-        meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes)),
+        meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes),
+               DeviceMeter(device_.get(), plan_.device ? &*plan_.device : nullptr)),
         progress_(journal_, engine_.runner(), options.run) {
     if (options.run.writes()) checkpoints_.make_folder();
     options.source->resize_cache(plan_.execution.cache_bytes);

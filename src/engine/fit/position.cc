@@ -89,11 +89,13 @@ void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochM
 static_assert(std::is_trivially_copyable_v<EpochMetrics> && sizeof(EpochMetrics) % sizeof(int64_t) == 0);
 
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs) {
-  if (tensor.dtype != "I64" || tensor.shape != std::vector<int64_t>{count, kNumbersOfAnEpoch})
+  const auto has = [&](int64_t numbers) { return tensor.shape == std::vector<int64_t>{count, numbers}; };
+  if (tensor.dtype != "I64" || (!has(kNumbersOfAnEpoch) && !has(kNumbersBeforeDevices)))
     throw InputError(
         fmt::format("tensor 'epochs' is no I64 of {} epochs of {} numbers", count, kNumbersOfAnEpoch));
-  epochs.resize(static_cast<size_t>(count));
-  if (count > 0) std::memcpy(epochs.data(), tensor.data.data(), tensor.data.size());
+  epochs.assign(static_cast<size_t>(count), EpochMetrics());
+  const auto row = static_cast<size_t>(tensor.shape[1]) * sizeof(int64_t);
+  for (size_t i = 0; i < epochs.size(); ++i) std::memcpy(&epochs[i], tensor.data.data() + i * row, row);
 }
 
 std::string position_text(const Position& position, int64_t optimizer_steps) {

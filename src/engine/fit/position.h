@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -31,6 +32,11 @@ struct EpochCost {
   double waited_order_s = 0;  ///< Time spent waiting for older blocks to be added.
   int64_t reruns = 0;         ///< Number of blocks that ran again.
   int64_t bytes_read = 0;     ///< Bytes of feature rows read.
+  // On a device; 0 without one. Checkpoints of versions without devices end here.
+  int64_t device_planned = 0;  ///< Planned peak there.
+  int64_t device_used = 0;     ///< The same, with the ranges of blocks as far as they have been used so far.
+  int64_t device_process = 0;  ///< Maximum that the driver's monitor reported for the process; 0: unknown.
+  double device_busy = 0;  ///< Mean share of time in which kernels ran, from 0 to 1; 0 without the monitor.
 };
 
 /// One epoch of training: a row of metrics.csv.
@@ -67,6 +73,10 @@ void visit_metrics(Metrics& metrics, const Visit& visit) {
   visit("waited_order_s", cost.waited_order_s);
   visit("reruns", cost.reruns);
   visit("bytes_read", cost.bytes_read);
+  visit("device_planned_bytes", cost.device_planned);
+  visit("device_used_bytes", cost.device_used);
+  visit("device_process_bytes", cost.device_process);
+  visit("device_busy", cost.device_busy);
 }
 
 /// Returns {name: value} for each metric. A loss that is not finite becomes null.
@@ -78,9 +88,13 @@ void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochM
 inline constexpr int64_t kEpochsWithRoom = 10'000;
 
 /// Replaces `epochs` with those of a checkpoint's tensor, which stores each epoch as in memory: a row of
-/// 8-byte numbers. Errors: InputError unless the tensor has `count` rows of that many numbers.
+/// 8-byte numbers, or fewer, from a version that did not record devices. Errors: InputError unless the tensor
+/// has `count` rows of that many numbers.
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs);
 inline constexpr int64_t kNumbersOfAnEpoch = sizeof(EpochMetrics) / sizeof(int64_t);
+inline constexpr int64_t kNumbersBeforeDevices =
+    static_cast<int64_t>(offsetof(EpochMetrics, cost) + offsetof(EpochCost, device_planned)) /
+    sizeof(int64_t);
 
 /// The position of a run between two steps.
 struct Position {

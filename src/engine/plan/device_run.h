@@ -51,6 +51,8 @@ class DeviceRun {
   /// Copies the planned feature rows to the device, or none if memory is refused. Call it after execution().
   void keep_rows(const DevicePlan& plan, const BlockSource& source);
   DeviceUse use(const DevicePlan& plan) const;
+  /// Returns what the driver's monitor reports now; nullopt if there is none.
+  std::optional<GpuMonitor::Reading> reading() const { return device_.reading(); }
 
  private:
   TrainingDevice& device_;

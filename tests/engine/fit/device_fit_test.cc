@@ -326,6 +326,19 @@ TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
                                  .split = &split_,
                                  .run = {.folder = folder, .identity = "test", .device = &opened}});
     EXPECT_EQ(found.device->process, has_nvml ? std::optional<int64_t>(3000) : std::nullopt);
+    const EpochCost& cost = found.epochs.front().cost;
+    EXPECT_EQ(cost.device_planned, found.device->planned);
+    EXPECT_EQ(cost.device_used, found.device->measured);
+    EXPECT_GT(cost.device_used, 0);
+    EXPECT_EQ(cost.device_process, has_nvml ? 3000 : 0);
+    EXPECT_EQ(cost.device_busy, has_nvml ? 0.75 : 0);
+    const std::string table = read_text(folder / "metrics.csv");
+    EXPECT_NE(table.find(",device_planned_bytes,device_used_bytes,device_process_bytes,device_busy\n"),
+              std::string::npos);
+    EXPECT_NE(table.find(fmt::format(",{},{},{},{}\n", cost.device_planned, cost.device_used,
+                                     cost.device_process, has_nvml ? "0.75" : "0")),
+              std::string::npos)
+        << table;
     std::istringstream lines(read_text(folder / "events.jsonl"));
     int64_t events = 0;
     for (std::string line; std::getline(lines, line);) {
