@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Which neighbours a sample has if there are more than the fan-out: drawn at random, or the latest.
+/// The neighbours that a sample has if there are more than the fan-out: drawn at random, or the latest.
 enum class SampledNeighbours : uint8_t { random, latest };
 template <>
 inline constexpr auto kWords<SampledNeighbours> = std::to_array<std::string_view>({"random", "latest"});

@@ -65,7 +65,7 @@ class NodeInputs {
   };
   struct Category {
     NumberColumn column;
-    Vector<int32_t, Tag::columns> code;  // Of each value of the vocabulary.
+    Vector<int32_t, Tag::columns> code;  // The code of each value.
     int64_t codes = 1;
   };
 

@@ -18,7 +18,6 @@ class NumberColumn {
   NumberColumn(const DataSetView& set, const std::string& column, const std::string& valid);
 
   int64_t size() const { return size_; }
-  bool has_mask() const { return !valid_.empty(); }
   bool is_missing(int64_t element) const {
     return !valid_.empty() && valid_[static_cast<size_t>(element)] == 0;
   }

@@ -155,7 +155,7 @@ void TypedSource::count(const TypedSample& sample, int32_t* counts) const {
                         counts + type.first_count);
   }
   for (const SampleLayout::Edges& type : layout_.edges) {
-    const auto& per_hop = sample.edges[type.type].per_hop;  // Of hop 1 and so on.
+    const auto& per_hop = sample.edges[type.type].per_hop;  // Starts with hop 1.
     std::inclusive_scan(per_hop.begin() + static_cast<std::ptrdiff_t>(type.first_hop) - 1, per_hop.end(),
                         counts + type.first_count);
   }
