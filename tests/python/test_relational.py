@@ -3,12 +3,15 @@
 import json
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
 
 from relational_data import CUTS, DAY, START, orders_table, write_folder, write_recipe
+
+pa = pytest.importorskip("pyarrow")
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +44,6 @@ def train(bin_dir, tmp_path):
     return call
 
 
-def weights(summary):
-    return summary["stages"][0]["weights"] if "stages" in summary else summary["weights"]
-
-
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean, neighbours: latest"), ("count", ""),
                                         ("count", "loss: squared")])
 def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, train, tmp_path, task, more):
@@ -58,6 +57,27 @@ def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, 
     refused = train(data, "refused", "--budget", smallest // 2, task=task, more=more, code=4)
     assert "smallest budget" in refused
     assert not (tmp_path / "refused").exists()
+
+
+@pytest.mark.parametrize("name, change", [
+    ("few", lambda orders: orders.slice(0, 150)),  # Most users have no order, most blocks no shop.
+    ("none", lambda orders: orders.slice(0, 0)),
+    ("unlinked", lambda orders: orders.set_column(3, "shop", pa.nulls(len(orders), pa.int64()))),
+])
+def test_types_that_blocks_lack_are_planned_exactly(run, made, train, tmp_path, name, change):
+    data, blocks = made(name, change), ("-O", "training.block.graphs=3")
+    whole = train(data, "whole", "--threads", 2, *blocks)
+    plan = json.loads(run("plimsoll", "plan", tmp_path / "whole.yaml", "--data", data, "--budget", "1GiB", "--json", *blocks))
+    assert plan["exact"], plan
+    small = train(data, "small", "--threads", 1, "--budget", plan["min_budget_bytes"], *blocks)
+    assert small["weights"] == whole["weights"]
+
+
+def test_ranks_have_the_same_weights(made, train, monkeypatch):
+    pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    data = made("plain")
+    assert train(data, "two", "--ranks", 2)["weights"] == train(data, "one")["weights"]
 
 
 def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
@@ -80,7 +100,6 @@ def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
 
 def test_rows_after_the_training_cut_change_no_weight(made, train):
     """A later row may be anything: neither samples nor statistics of training and validation see it."""
-    pa = pytest.importorskip("pyarrow")
 
     def spoil(orders):
         at = np.array(orders["at"].cast("int64"))
@@ -129,7 +148,6 @@ def test_metrics_equal_scikit_learn(run, made, train, tmp_path):
 
 def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, train, tmp_path):
     """Rows after the timestamp change the test's figures under the rolling rule alone."""
-    pa = pytest.importorskip("pyarrow")
 
     def spoil(orders):
         at = np.array(orders["at"].cast("int64"))
