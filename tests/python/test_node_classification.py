@@ -64,6 +64,35 @@ def test_the_smallest_budget_works_and_changes_no_bit(bin_dir, recipe, graph, tr
         assert summary["weights"] == whole
 
 
+# 150 blocks an epoch, so that the third and later epochs are not sampled before the run.
+LATER = ["-O", "training.block.seeds=4", "-O", "training.patience=1000", "-O"]
+
+
+def test_start_up_and_the_smallest_budget_do_not_grow_with_epochs(bin_dir, recipe, graph):
+    few, many = (plan_of(bin_dir, recipe, graph, *LATER, f"training.max_epochs={epochs}") for epochs in (4, 400))
+    assert many["blocks_planned"] == few["blocks_planned"]
+    for field in ("blocks", "bytes_read", "bytes_written"):
+        assert many["reading"]["start_up"][field] == few["reading"]["start_up"][field]
+    floors = 512 << 10  # By which the floors of two processes may differ.
+    assert abs(many["min_budget_bytes"] - few["min_budget_bytes"]) < floors
+    assert abs(many["breakdown"]["columns"] - few["breakdown"]["columns"]) == 0
+
+
+def test_epochs_that_are_sampled_later_change_no_bit(bin_dir, recipe, graph, train, tmp_path):
+    """Without a scratch file all epochs are sampled before the run."""
+    more = [*LATER, "training.max_epochs=4"]
+    before = train(tmp_path / "before", "--scratch", 0, *more)
+    smallest = plan_of(bin_dir, recipe, graph, *more)["min_budget_bytes"]
+    for budget in (smallest, smallest + 1_000_000, smallest + 4_000_000, 1 << 30):
+        later = train(tmp_path / str(budget), "--threads", 1, "--budget", budget, *more)
+        assert later["weights"] == before["weights"]
+        assert later["start_up"]["blocks"] < before["start_up"]["blocks"]
+        assert later["reruns"] == later["overflows"] == later["unforeseen"] == 0
+    killed = [bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", tmp_path / "killed", "--resume", "--json", *more]
+    kill_often(killed, 4, 4)
+    assert summary_of(killed)["weights"] == before["weights"]
+
+
 @pytest.fixture(scope="module")
 def large(run, bin_dir, recipe, tmp_path_factory):
     """A command that trains in a small budget on a graph of which a block takes a small part."""
