@@ -78,7 +78,8 @@ void write_submission(const std::filesystem::path& predictions, const Relational
   const KeyTexts keys(graph.set(), entry_named(manifest.at("node_types"), seeds.entity()));
   const DataSetView rows(predictions);
   const bool values = seeds.kind() == SeedTask::regression;
-  const std::span<const float> found = rows.column<float>(values ? "value" : "probability");
+  const std::span<const float> found =
+      values ? rows.column<float>("value", {1}) : rows.column<float>("probability", {2});
   const std::string name =
       fmt::format("{}__{}.csv", std::string(manifest.at("source").at("name")), seeds.name());
   replace_file(predictions / name, [&](File& file) {
