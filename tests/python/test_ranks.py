@@ -251,6 +251,16 @@ def test_bad_numbers_of_ranks_are_refused_before_anything_starts(frames, tmp_pat
 SLOW = pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="takes half a minute; set PLIMSOLL_SLOW")
 
 
+def test_a_node_that_has_no_address_is_named_at_once(frames, tmp_path):
+    """As srun gives the name of a node that this one cannot resolve."""
+    began = time.monotonic()
+    env = os.environ | {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "no-such-node.invalid", "MASTER_PORT": str(free_port())}
+    done = subprocess.run([sys.executable, "-m", "plimsoll", *arguments(frames, tmp_path / "run")], capture_output=True, text=True,
+                          timeout=LIMIT_S, env=env)
+    assert done.returncode == 1 and "'no-such-node.invalid', has no address here" in done.stderr, done.stderr
+    assert "set MASTER_ADDR" in done.stderr and time.monotonic() - began < 60
+
+
 @SLOW
 def test_srun_has_the_weights_of_one_process(frames, one, tmp_path):
     if reason := slurm.reason_to_skip():

@@ -349,3 +349,30 @@ def test_a_real_server_that_is_killed_and_started_again_has_all_once(train, tmp_
         assert list((tmp_path / "art").rglob("model.safetensors"))
     finally:
         os.killpg(process.pid, 9)
+
+
+def test_an_epoch_on_a_device_has_its_memory_and_one_on_the_cpu_has_none():
+    from plimsoll.sync.journal import Event
+    from plimsoll.sync.tracker import live
+
+    device = {"device_planned_bytes": 4 << 30, "device_used_bytes": 3 << 30, "device_process_bytes": 5 << 30, "device_busy": 0.5}
+    numbers = Event("gat", {"event": "epoch", "epoch": 1, "training_loss": 0.5, **device}, 0).numbers()
+    assert numbers == {"training_loss": 0.5, **device, "gpu_mem_gb": 3.0}
+    without = Event("gat", {"event": "epoch", "epoch": 1, "training_loss": 0.5, **dict.fromkeys(device, 0)}, 0).numbers()
+    assert without == {"training_loss": 0.5}
+    progress = {"event": "progress", "graphs_per_s": 7, "device": {"process_bytes": 9, "busy": None}}
+    assert live(Event("gat", progress, 0)) == {"live/graphs_per_s": 7.0, "live/device_process_bytes": 9.0}
+
+
+@pytest.mark.parametrize("tracker, text", [("tensorboard", "tensorboard is installed"), ("mlflow:sqlite:///x.db", "mlflow is installed")])
+def test_a_package_that_is_there_and_does_not_load_says_why(tmp_path, tracker, text):
+    package = tmp_path / "packages" / tracker.partition(":")[0]
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('needs protobuf 5, found 3')")
+    (tmp_path / "run").mkdir()
+    program = ("import sys; from pathlib import Path; from plimsoll.sync.__main__ import open_tracker\n"
+               "try:\n  open_tracker(sys.argv[1], Path(sys.argv[2]))\nexcept Exception as error:\n  print(error)")
+    path = os.pathsep.join(filter(None, [str(tmp_path / "packages"), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run([sys.executable, "-c", program, tracker, tmp_path / "run"], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": path}, timeout=120)
+    assert text in done.stdout and "needs protobuf 5, found 3" in done.stdout and "pip install" not in done.stdout, done

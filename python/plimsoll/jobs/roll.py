@@ -43,6 +43,7 @@ def meet(where: Place) -> Store:
 
     limit = _seconds_to_come()
     wait = timedelta(seconds=limit)
+    _require_known(where)
     try:
         tcp = TCPStore(where.address, where.port, where.ranks, where.serves, wait, wait_for_workers=False)
     except RuntimeError as error:
@@ -61,6 +62,17 @@ def meet(where: Place) -> Store:
         except RuntimeError:
             raise Failure(f"rank {rank} of {where.ranks} did not arrive within {limit:g} s ({_COMING})") from None
     return store
+
+
+def _require_known(where: Place) -> None:
+    """Errors: `Failure` if the name of rank 0's node has no address here; torch's store would try for minutes."""
+    try:
+        socket.getaddrinfo(where.address, where.port, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        raise Failure(
+            f"rank {where.rank}: the node of rank 0, '{where.address}', has no address here ({error.strerror}); set MASTER_ADDR "
+            "to an IP address or a name of it that all nodes can resolve"
+        ) from None
 
 
 class Roll:

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from plimsoll.sync import mlflow, mlflow_store, tensorboard
@@ -35,6 +36,8 @@ def open_tracker(text: str, run: Path) -> Tracker:
         if kind == "mlflow":
             return mlflow.MLflow(run, target)
     except ImportError as error:
+        if find_spec(kind) is not None:
+            raise Refusal(f"run.trackers: {kind} is installed for {sys.executable}, but cannot be loaded: {error}") from error
         pip = tensorboard.PIP if kind == "tensorboard" else mlflow_store.PIP
         raise Refusal(f"run.trackers: {kind} needs a package that {sys.executable} does not have ({error}); {pip}") from error
     except ValueError as error:
