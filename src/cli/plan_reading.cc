@@ -80,6 +80,8 @@ Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk) {
   return {{"start_up", plan.start_up ? start_up_json(*plan.start_up) : Json()},
           {"run",
            {{"epochs", plan.epochs},
+            {"bytes_read", plan.reading_of_run ? Json(plan.reading_of_run->read) : Json()},
+            {"bytes_written", plan.reading_of_run ? Json(plan.reading_of_run->written) : Json()},
             {"epoch_seconds", epoch ? Json(*epoch) : Json()},
             {"seconds", run ? Json(*run) : Json()}}},
           {"disk_reads_per_s", disk.read},

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "engine/plan/start_up.h"
+#include "job/usage.h"
 #include "run/run_manifest.h"
 #include "telemetry/counted.h"
 #include "telemetry/table.h"
@@ -40,6 +41,16 @@ struct Decisions {
   }
 };
 
+// Prints what the kernel counts for the whole process, so that no read or write is left out.
+void print_usage() {
+  const Json usage = usage_json();
+  if (usage["read_bytes"].is_null()) return;
+  fmt::print("process: {} read from disks, {} written, {} of processor time\n",
+             format_bytes(usage["read_bytes"].get<int64_t>()),
+             format_bytes(usage["written_bytes"].get<int64_t>()),
+             format_seconds(usage["cpu_seconds"].get<double>()));
+}
+
 void print_one(const StageReport& stage, const TrainReport& report, Budget& budget) {
   const FitResult& fit = stage.fit;
   const EpochMetrics& best = best_of(fit);
@@ -52,6 +63,7 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
              fit.best_epoch, best.training_loss, best.validation_loss);
   if (fit.plan.start_up) fmt::print("{}\n", start_up_in_words(*fit.plan.start_up));
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
+  if (fit.reading) print_usage();
   if (fit.device) fmt::print("{}\n", device_in_words(*fit.device));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
              format_seconds(report.trained->seconds),
@@ -111,7 +123,7 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"seconds", trained.seconds},         {"reruns", decisions.reruns},
                   {"sheds", decisions.sheds},           {"overflows", decisions.overflows},
                   {"unforeseen", decisions.unforeseen}, {"enforced", report.enforced},
-                  {"memory", budget.report_json()}};
+                  {"memory", budget.report_json()},     {"usage", usage_json()}};
   if (!trained.is_one_model()) {
     summary["stages"] = stages_json(trained.stages);
     return summary;

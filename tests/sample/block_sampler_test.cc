@@ -62,7 +62,10 @@ TEST_F(BlockSamplerTest, WhatIsWrittenIsRead) {
   for (const int64_t number : {0, 11, 5}) {
     sampler.sample(number, sample);
     sample.write(bytes);
-    EXPECT_LE(std::ssize(bytes), BlockSample::max_bytes(sample.shape({}), 3, 3));
+    std::vector<GraphShape> prefixes(3);
+    const GraphShape shape = sample.shape(prefixes);
+    EXPECT_LE(std::ssize(bytes), BlockSample::max_bytes(shape, {}, 3, 3));
+    EXPECT_LE(std::ssize(bytes), BlockSample::max_bytes(shape, prefixes, 3, 3));
     EXPECT_EQ(bytes.size() % 8, 0U);
     read.read(bytes);
     expect_equal(read, sample);

@@ -31,7 +31,7 @@ class CacheSharesTest : public testing::Test {
   }
   static constexpr int64_t kRows = 5'000'000;
   const std::vector<GraphShape> shapes_{2, GraphShape{.nodes = 7000, .edges = 7000}};
-  const SampleSizes sizes_ = SampleSizes::of(shapes_, {.hops = 2});
+  const SampleSizes sizes_ = SampleSizes::of(shapes_, {}, {.hops = 2});
   std::vector<uint8_t> uses_ = std::vector<uint8_t>(kRows, 8);
 };
 

@@ -56,7 +56,7 @@ class OnDiskPrefetcherTest : public testing::Test {
       sampler.sample(number, sample);
       packs.max_rows = std::max(packs.max_rows, sample.batch.nodes());
       packs.max_note =
-          std::max(packs.max_note, BlockSample::max_bytes(sample.shape({}), source_->widths().hops, 0));
+          std::max(packs.max_note, BlockSample::max_bytes(sample.shape({}), {}, source_->widths().hops, 0));
     }
     while (SpilledFeatures::kept_rows(rows_.layout(), packs) < rows_.rows / 10) packs.bytes += 4096;
     auto scratch = ScratchFile::make(folder_.path(), packs.scratch_bytes);

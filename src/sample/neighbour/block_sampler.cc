@@ -112,8 +112,12 @@ void BlockSample::read(std::span<const std::byte> from) {
   get(from, pair_y, counts.pairs);
 }
 
-int64_t BlockSample::max_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width) {
-  const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // Labels, nodes and in-degrees.
+int64_t BlockSample::max_bytes(const GraphShape& shape, std::span<const GraphShape> prefixes, int64_t hops,
+                               int64_t edge_width) {
+  // Only seeds have labels, and only nodes that were expanded have in-degrees.
+  const int64_t seeds = prefixes.empty() ? shape.nodes : prefixes.front().nodes;
+  const int64_t expanded = prefixes.empty() ? shape.nodes : prefixes.back().nodes;
+  const int64_t of_nodes = 8 * seeds + 4 * int64_t{shape.nodes} + 4 * expanded;
   return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes +
          int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + 8;
 }

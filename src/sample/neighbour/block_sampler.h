@@ -43,7 +43,9 @@ struct BlockSample {
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// Reads what write() wrote, reusing the memory of this sample.
   void read(std::span<const std::byte> from);
-  static int64_t max_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width);
+  /// `prefixes` are those of the shape (BlockSource::prefix_shapes), or empty if they are not known.
+  static int64_t max_bytes(const GraphShape& shape, std::span<const GraphShape> prefixes, int64_t hops,
+                           int64_t edge_width);
 };
 
 /// Makes the samples of blocks of seeds. They depend only on the block numbers and a seed. Use one sampler

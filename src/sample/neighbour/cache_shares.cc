@@ -149,17 +149,22 @@ Division by_whole_batches(const CacheInput& input, const RowUses& uses, int64_t 
 
 }  // namespace
 
-SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths& widths) {
+SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, std::span<const GraphShape> prefixes,
+                            const RowWidths& widths) {
   const int64_t edge_width = widths.edge_features;
   SampleSizes sizes{.edge_width = edge_width, .row_places = widths.row_places};
   const auto blocks = static_cast<double>(shapes.size());
-  for (const GraphShape& shape : shapes) {
+  const size_t hops = shapes.empty() ? 0 : prefixes.size() / shapes.size();
+  for (size_t s = 0; s < shapes.size(); ++s) {
+    const GraphShape& shape = shapes[s];
     const int64_t of_rows = widths.row_places ? int64_t{shape.nodes} * 8 : 0;
     sizes.max_bytes =
         std::max(sizes.max_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width) + of_rows);
     sizes.max_nodes = std::max<int64_t>(sizes.max_nodes, shape.nodes);
     sizes.max_edges = std::max<int64_t>(sizes.max_edges, shape.edges);
-    sizes.max_note = std::max(sizes.max_note, BlockSample::max_bytes(shape, widths.hops, edge_width));
+    sizes.max_pairs = std::max<int64_t>(sizes.max_pairs, shape.pairs);
+    sizes.max_note = std::max(sizes.max_note, BlockSample::max_bytes(shape, prefixes.subspan(s * hops, hops),
+                                                                     widths.hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }
@@ -177,8 +182,8 @@ void SampleSizes::raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t 
 
 int64_t SampleSizes::max_reserved() const {
   const int64_t of_edges = max_edges * 4 * (1 + edge_width);
-  const int64_t others = std::max<int64_t>(max_note - 16 * max_nodes - of_edges, 0);  // Pairs.
-  return (row_places ? 20 : 12) * max_nodes + of_edges + others + 16 * 1024;
+  constexpr int64_t kPairBytes = 2 * sizeof(int32_t) + sizeof(float);
+  return (row_places ? 20 : 12) * max_nodes + of_edges + kPairBytes * max_pairs + 16 * 1024;
 }
 
 CacheShares divide_cache(const CacheInput& input) {

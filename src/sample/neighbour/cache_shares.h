@@ -13,19 +13,22 @@ struct SampleSizes {
   int64_t max_bytes = 0;  ///< Maximum bytes of a block while it is sampled (BulkSampler::bytes_for).
   int64_t max_nodes = 0;  ///< Maximum nodes of a block.
   int64_t max_edges = 0;  ///< Maximum edges of a block.
+  int64_t max_pairs = 0;  ///< Maximum node pairs of a block.
   int64_t max_note = 0;   ///< Maximum bytes of a written sample (BlockSample::max_bytes).
   double nodes = 0;       ///< Average nodes of a block.
   double edges = 0;
   int64_t edge_width = 0;   ///< Values per edge.
   bool row_places = false;  ///< BlockSample::choose_rows() is used.
 
-  static SampleSizes of(std::span<const GraphShape> shapes, const RowWidths& widths);
+  /// `prefixes` has those of each shape, one after the other, or is empty if they are not known.
+  static SampleSizes of(std::span<const GraphShape> shapes, std::span<const GraphShape> prefixes,
+                        const RowWidths& widths);
   /// Average bytes of a block's edges: 4 bytes and the values of each.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Raises the maxima to those of a block, whose written sample has `note` bytes.
   void raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note);
-  /// Maximum bytes of a sample in memory.
-  int64_t max_kept() const { return max_note + (row_places ? 12 : 4) * max_nodes; }
+  /// Maximum bytes of a sample in memory, whose vectors may be longer than what they hold.
+  int64_t max_kept() const { return max_reserved() + 8 * max_nodes; }
   /// Maximum bytes of a sample in memory that was reserved (BlockSample::reserve()).
   int64_t max_reserved() const;
 };

@@ -216,7 +216,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   sample_all(threads, first, shapes);
   if (!bounded_.empty()) set_bounds(shapes, prefix_shapes_, bounded_, graph_.nodes());
   if (options_.row_places) clear_left_out();
-  sizes_ = sizes_of(shapes);
+  sizes_ = sizes_of(shapes, prefix_shapes_);
   threads_ = threads;
   // Reading needs memory that does not grow after the run is planned.
   try {
@@ -495,8 +495,9 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
                      .validating = validating};
 }
 
-SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes) const {
-  SampleSizes sizes = SampleSizes::of(shapes, widths());
+SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes,
+                                      std::span<const GraphShape> prefixes) const {
+  SampleSizes sizes = SampleSizes::of(shapes, prefixes, widths());
   if (!options_.negatives) return sizes;
   const int64_t pairs = std::ranges::max(shapes, {}, &GraphShape::pairs).pairs;
   sizes.max_bytes += sampled_from().bytes_for_targets(pairs / (1 + *options_.negatives));
@@ -507,7 +508,7 @@ SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes) const 
 SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
-  SampleSizes sizes = sizes_of(std::span(&shape, 1));
+  SampleSizes sizes = sizes_of(std::span(&shape, 1), {});
   sizes.max_bytes *= 2;
   sizes.max_nodes *= 2;
   sizes.max_edges *= 2;

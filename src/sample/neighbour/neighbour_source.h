@@ -136,7 +136,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t scratch_bytes() const;
   int64_t sample_file_bytes(int64_t of_block, int64_t room) const;
   RunCache::Options cache_options(int64_t bytes) const;
-  SampleSizes sizes_of(std::span<const GraphShape> shapes) const;
+  SampleSizes sizes_of(std::span<const GraphShape> shapes, std::span<const GraphShape> prefixes) const;
   SampleSizes guess_sizes() const PLIMSOLL_REQUIRES(mutex_);
   StreamSpace stream_space(const SampleSizes& sizes) const;
   void keep_samples(const SampleSizes& guessed) const PLIMSOLL_REQUIRES(mutex_);
