@@ -54,15 +54,38 @@ class KeyTexts {
   std::span<const int64_t> ptr_, numbers_;
 };
 
-// 2013-11-01 12:00:00, with nanoseconds if there are any.
-std::string time_text(int64_t nanoseconds) {
-  using namespace std::chrono;
-  const sys_time<std::chrono::nanoseconds> time{std::chrono::nanoseconds(nanoseconds)};
-  const auto seconds = floor<std::chrono::seconds>(time);
-  const int64_t rest = (time - seconds).count();
-  const std::string text = fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(system_clock::to_time_t(seconds)));
-  return rest == 0 ? text : fmt::format("{}.{:09}", text, rest);
-}
+// Writes times as pandas writes a column of them, because relbench.submit compares the texts: without the
+// time of day if all are at midnight, and with as many digits of a second, 3, 6 or 9, as any of them needs.
+class TimeTexts {
+ public:
+  TimeTexts(const TaskSeeds& seeds, const TaskSeeds::Split& split) {
+    for (int64_t seed = split.first; seed < split.first + split.count; ++seed) {
+      const int64_t time = seeds.time(seed);
+      are_days_ = are_days_ && time % kDay == 0;
+      while (time % unit_ != 0) {
+        unit_ /= 1000;
+        digits_ += 3;
+      }
+    }
+  }
+
+  std::string of(int64_t time) const {
+    using namespace std::chrono;
+    const auto seconds = floor<std::chrono::seconds>(sys_time<nanoseconds>(nanoseconds(time)));
+    const std::tm calendar = fmt::gmtime(system_clock::to_time_t(seconds));
+    if (are_days_) return fmt::format("{:%Y-%m-%d}", calendar);
+    const std::string text = fmt::format("{:%Y-%m-%d %H:%M:%S}", calendar);
+    const int64_t rest = time - nanoseconds(seconds.time_since_epoch()).count();
+    return digits_ == 0 ? text : fmt::format("{}.{:0{}}", text, rest / unit_, digits_);
+  }
+
+ private:
+  static constexpr int64_t kDay = int64_t{86'400} * 1'000'000'000;
+
+  bool are_days_ = true;
+  int64_t unit_ = 1'000'000'000;  // Nanoseconds of the last digit.
+  int digits_ = 0;
+};
 
 }  // namespace
 
@@ -76,6 +99,7 @@ void write_submission(const std::filesystem::path& predictions, const Relational
     return;
   const Json& task = entry_named(manifest.at("tasks"), seeds.name()).at("manifest");
   const KeyTexts keys(graph.set(), entry_named(manifest.at("node_types"), seeds.entity()));
+  const TimeTexts times(seeds, *test);
   const DataSetView rows(predictions);
   const bool values = seeds.kind() == SeedTask::regression;
   const std::span<const float> found =
@@ -88,7 +112,7 @@ void write_submission(const std::filesystem::path& predictions, const Relational
                                    csv_field(std::string(task.at("target_col"))));
     for (int64_t seed = test->first; seed < test->first + test->count; ++seed) {
       const auto row = static_cast<size_t>(seed);
-      text += fmt::format("{},{},{:.9g}\n", keys.of(seeds.node(seed)), time_text(seeds.time(seed)),
+      text += fmt::format("{},{},{:.9g}\n", keys.of(seeds.node(seed)), times.of(seeds.time(seed)),
                           values ? found[row] : found[2 * row + 1]);
       if (text.size() < kTextBytes) continue;
       file.write(text.data(), text.size());
