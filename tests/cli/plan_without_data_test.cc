@@ -1,4 +1,5 @@
-// Every task is planned without data, with every enumerator that the schema has for its model.
+// Every task is planned without data, with every enumerator that the schema has for its model. The task
+// relational needs tables, so tests/python/test_relational.py tests it.
 
 #include <gtest/gtest.h>
 
@@ -98,7 +99,8 @@ class PlanWithoutDataTest : public ::testing::Test {
   static std::vector<std::string> tasks() {
     std::vector<std::string> tasks;
     for (const Word& word : words_of_schema())
-      if (word.key == "task" && (kCan || !is_of_frames(word.word))) tasks.push_back(word.word);
+      if (word.key == "task" && word.word != "relational" && (kCan || !is_of_frames(word.word)))
+        tasks.push_back(word.word);
     return tasks;
   }
   // The models that suit the task's data.

@@ -52,6 +52,8 @@ def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, 
     plan = json.loads(run("plimsoll", "plan", tmp_path / "whole.yaml", "--data", data, "--budget", "1GiB", "--json"))
     assert plan["exact"], plan
     smallest = plan["min_budget_bytes"]
+    without_data = json.loads(run("plimsoll", "plan", tmp_path / "whole.yaml", "--data", data, "--mode", "static", "--json"))
+    assert without_data["min_budget_bytes"] >= smallest
     small = train(data, "small", "--threads", 1, "--budget", smallest, task=task, more=more)
     assert small["weights"] == whole["weights"]
     refused = train(data, "refused", "--budget", smallest // 2, task=task, more=more, code=4)

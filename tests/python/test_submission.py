@@ -43,7 +43,7 @@ def written(times):
     texts = [str(np.datetime64(time, "ns")).replace("T", " ") for time in times.cast("int64").to_pylist()]
     if all(text.endswith(" 00:00:00.000000000") for text in texts):
         return [text[:10] for text in texts]
-    end = max(len(text.rstrip("0")) for text in texts)
+    end = max(len(text.rstrip("0").rstrip(".")) for text in texts)
     return [text[:next(length for length in (19, 23, 26, 29) if length >= end or length == 29)] for text in texts]
 
 
