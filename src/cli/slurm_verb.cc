@@ -61,6 +61,8 @@ int64_t budget_of(const StagePlans& plans) {
 
 // Host memory of a process that uses CUDA: the driver's own pages (docs/gpu.md).
 constexpr int64_t kCudaOnHost = 320 * kMiB;
+// A rank is a process of Python, whose interpreter and packages hold up to this much more than this program.
+constexpr int64_t kMoreInPython = 128 * kMiB;
 // A static plan may be a few percent too low where torch allocates differently on a GPU (docs/gpu.md): it is
 // increased by this part.
 constexpr int64_t kPlanVaries = 16;
@@ -150,6 +152,22 @@ bool takes_resources(const std::string& verb) {
   return std::ranges::any_of(known, [&](const Verb& row) { return row.names.front() == verb; });
 }
 
+// Refuses a command that the job cannot run as it is written. Errors: UsageError.
+void require_command(const SlurmOptions& options) {
+  if (options.command.empty()) return;
+  const bool is_trainers = takes_resources(options.command.front());
+  if (options.ranks > 1 && !is_trainers)
+    throw UsageError(
+        fmt::format("--ranks: {} runs in one process; leave --ranks out", options.command.front()));
+  if (options.recipe.empty() && !options.overrides.empty())
+    throw UsageError("-O: there is no RECIPE that it could change; put it after --, or leave it out");
+  for (const std::string& word : options.command)
+    for (const std::string_view own :
+         {"--budget", "--threads", "--device", "--device-budget", "--device-model"})
+      if (is_trainers && (word == own || word.starts_with(std::string(own) + "=")))
+        throw UsageError(fmt::format("{}: the job sets it; give it before --", own));
+}
+
 // What is known of a job before anything is planned.
 SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
@@ -166,6 +184,7 @@ SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   if (!job.command.empty()) {
     job.arguments.clear();
     job.folder = fs::current_path();
+    require_sbatch_path(job.folder);
     job.more_data = data_of(job.command);
     job.gives_resources = takes_resources(job.command.front());
   }
@@ -180,7 +199,7 @@ int64_t budget_of_job(const SlurmOptions& options, const StagePlans& plans, int6
   if (smallest > most)
     throw BudgetTooSmall(
         fmt::format("the smallest budget that works is {} bytes ({}), of which {} are for the device's "
-                    "driver and pinned memory; "
+                    "driver and pinned memory, and for Python if there are ranks; "
                     "raise --budget",
                     smallest, format_bytes(smallest), format_bytes(more)));
   return std::min(needed, most);
@@ -212,7 +231,9 @@ void plan_job(const SlurmOptions& options, SlurmJob& job) {
   job.data = fs::absolute(options.data).lexically_normal();
   job.page_cache = program_bytes + data_bytes;
   if (card) job.device = device_of_job(options, card->budget, plans);
-  job.budget = budget_of_job(options, plans, card ? host_bytes_of_device(options, plans) : 0, budget.bytes());
+  const int64_t more =
+      (card ? host_bytes_of_device(options, plans) : 0) + (options.ranks > 1 ? kMoreInPython : 0);
+  job.budget = budget_of_job(options, plans, more, budget.bytes());
   if (card || options.ranks > 1 || !options.command.empty())
     return;  // The trial would run on one CPU process.
 
@@ -237,6 +258,7 @@ void state_job(const SlurmOptions& options, SlurmJob& job) {
 }  // namespace
 
 void run_verb(const SlurmOptions& options, Exchange*) {
+  require_command(options);
   SlurmJob job = job_of(options, folder_of(options));
   if (options.recipe.empty())
     state_job(options, job);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <regex>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "config/yaml.h"
@@ -16,6 +18,8 @@ namespace {
 
 // An anchor may stand for a map that contains it, so depth is limited.
 constexpr int kMaxDepth = 8;
+// Anchors within anchors multiply, so their number is limited, too.
+constexpr size_t kMaxSettings = 10'000;
 
 void add_settings(const YAML::Node& map, const std::string& prefix, const std::string& name, int depth,
                   std::vector<ForeignSetting>& settings) {
@@ -34,8 +38,30 @@ void add_settings(const YAML::Node& map, const std::string& prefix, const std::s
       value.names.reset();
     }
     if (entry.second.IsScalar()) value.text = entry.second.as<std::string>();
+    if (settings.size() == kMaxSettings)
+      throw UsageError(
+          fmt::format("{}: has more than {} settings; give a file of one run", where, kMaxSettings));
     settings.push_back({key, std::move(value)});
   }
+}
+
+// Returns the name in front of "=", after `export`, `readonly`, `local` or `declare` and its options; empty
+// if there is none.
+std::string name_assigned(const std::string& before) {
+  std::istringstream words(before);
+  std::string word;
+  std::vector<std::string> all;
+  while (words >> word) all.push_back(word);
+  if (all.empty() || before.back() == ' ' || before.back() == '\t') return {};
+  constexpr std::array<std::string_view, 4> kPrefixes = {"export", "readonly", "local", "declare"};
+  const bool has_prefix = std::ranges::find(kPrefixes, all.front()) != kPrefixes.end();
+  for (size_t i = has_prefix ? 1 : 0; i + 1 < all.size(); ++i)
+    if (!has_prefix || !all[i].starts_with('-')) return {};
+  const std::string& name = all.back();
+  const auto is_part = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  const bool is_name =
+      std::ranges::all_of(name, is_part) && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
+  return is_name ? name : std::string();
 }
 
 // Returns the value of an assignment: without quotes, or up to a comment.
@@ -62,18 +88,18 @@ std::vector<ForeignSetting> settings_of_yaml(const std::string& text, const std:
 }
 
 std::vector<ForeignSetting> settings_of_shell(const std::string& text, const std::string& name) {
-  static const std::regex kAssignment(R"(^\s*(?:export\s+)?([A-Za-z_]\w*)=(.*)$)");
   std::vector<ForeignSetting> settings;
   std::istringstream stream(text);
   int number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
-    std::smatch found;
-    if (!std::regex_match(line, found, kAssignment)) continue;
-    std::string key = found[1];
+    if (line.ends_with('\r')) line.pop_back();
+    const size_t equals = line.find('=');
+    std::string key = name_assigned(line.substr(0, equals));
+    if (equals == std::string::npos || key.empty()) continue;
     std::ranges::transform(key, key.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    settings.push_back({key, {value_of(found[2]), fmt::format("{}:{}:1", name, number)}});
+    settings.push_back({key, {value_of(line.substr(equals + 1)), fmt::format("{}:{}:1", name, number)}});
   }
   return settings;
 }

@@ -138,10 +138,11 @@ std::string staging(const SlurmJob& job) {
 }
 
 // What starts a process of the job: nothing, or srun, which starts the ranks. All are on one node, so they
-// meet there. Without --cpus-per-task, srun would give each rank one processor.
+// meet there. Without --cpus-per-task, srun would give each rank one processor. A rank that loses another one
+// ends by itself: with --kill-on-bad-exit, srun would end rank 0 while it writes a checkpoint.
 std::string launcher(const SlurmJob& job) {
   if (job.ranks == 1) return {};
-  return fmt::format("srun --ntasks={} --cpus-per-task={}{} --kill-on-bad-exit=1 ", job.ranks, job.threads,
+  return fmt::format("srun --ntasks={} --cpus-per-task={}{} ", job.ranks, job.threads,
                      job.device ? " --gpus-per-task=1" : "");
 }
 

@@ -53,6 +53,7 @@ TypedGraphView::TypedGraphView(const std::filesystem::path& folder) : set_(folde
   read_node_types();
   read_edge_types();
   tasks_ = read_tasks(set_);
+  for (const TaskView& task : tasks_) node_type(task.entity);  // Throws if there is no such type.
 }
 
 const NodeTypeView& TypedGraphView::node_type(const std::string& name) const {

@@ -1,5 +1,6 @@
 #include "config/import_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/error.h"
@@ -58,6 +59,29 @@ TEST(ImportConfig, VariablesOfAShellScript) {
       ElementsAre(HasSubstr("run_gtssl_pretrain.sh:6:1: device: cuda: instead: --device cuda"),
                   HasSubstr(":7:1: log_dir: $HOME/logs: no key of a recipe has this name"),
                   HasSubstr(":8:1: pytorch_cuda_alloc_conf: expandable_segments:True: instead: nothing")));
+}
+
+TEST(ImportConfig, AssignmentsInOtherForms) {
+  const ImportedConfig found = import_config(
+      "readonly BATCH_SIZE=4\r\ndeclare -i SEED=7\r\nlocal LR=0.5\r\nX=" + std::string(100'000, 'a') +
+          "\ntest $A = 3\n",
+      "job.sh", {});
+  const Recipe recipe = parse_recipe(found.recipe, "recipe", {});
+  EXPECT_EQ(recipe.training.batch_size, 4);
+  EXPECT_EQ(recipe.seed, 7);
+  EXPECT_EQ(recipe.training.learning_rate, 0.5);
+  EXPECT_EQ(found.dropped.size(), 1);
+}
+
+TEST(ImportConfig, AnchorsThatMultiplyAreRefused) {
+  std::string text = "a0: &a0 {k: 1}\n";
+  for (int level = 1; level < 9; ++level) {
+    text += fmt::format("a{0}: &a{0} {{", level);
+    for (int key = 0; key < 6; ++key)
+      text += fmt::format("{}k{}: *a{}", key == 0 ? "" : ", ", key, level - 1);
+    text += "}\n";
+  }
+  EXPECT_THROW(import_config(text, "config.yaml", {}), UsageError);
 }
 
 // The values of these names mean something else than those of the keys that the answers name.

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -62,6 +63,16 @@ def test_without_a_trial_the_limit_is_a_day(bin_dir, work, tmp_path):
     assert option(script, "time") == "1-00:01:00"
 
 
+def test_ranks_have_the_memory_of_python(bin_dir, run, work, tmp_path, monkeypatch):
+    """A rank is a process of Python, which holds more than the program that makes the job."""
+    pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    words = (work / "small.yaml", "--data", work / "frames", "--threads", 1, "--ranks", 2, "-O", "training.batch_size=512")
+    plan = json.loads(run("plimsoll", "plan", *words, "--json"))
+    script = job_of(bin_dir, work, tmp_path / "run", "--ranks", 2, "-O", "training.batch_size=512")
+    assert int(re.search(r"--budget (\d+)", script)[1]) >= plan["min_budget_bytes"]
+
+
 def test_a_budget_that_does_not_do_is_refused(bin_dir, work, tmp_path):
     done = subprocess.run([str(word) for word in (
         bin_dir / "plimsoll", "slurm", work / "small.yaml", "--data", work / "frames", "--run", tmp_path / "run",
@@ -110,7 +121,7 @@ def test_ranks_have_a_gpu_each(bin_dir, work, tmp_path):
     two = on_gpu(bin_dir, work, tmp_path / "run", *words, "--ranks", 2)
     assert option(two, "gres") == "gpu:2" and option(two, "ntasks") == "2"
     assert int(option(two, "mem").removesuffix("M")) > 1.6 * int(option(one, "mem").removesuffix("M")) - 64
-    assert 'in_reach srun --ntasks=2 --cpus-per-task=1 --gpus-per-task=1 --kill-on-bad-exit=1 "$plimsoll" train ' in two
+    assert 'in_reach srun --ntasks=2 --cpus-per-task=1 --gpus-per-task=1 "$plimsoll" train ' in two
     assert "srun" not in one
 
 
@@ -138,6 +149,8 @@ def test_a_verb_without_a_recipe_has_the_stated_memory(bin_dir, tmp_path):
     (["--device-model", "v100-16"], "--device-model works only with a GPU; add --device cuda"),
     (["--device", "stand-in"], "configure with -DPLIMSOLL_STAND_IN=ON"),
     (["--", "evaluat"], "did you mean 'evaluate'?"),
+    (["--ranks", "2", "--", "ingest", "can", "captures"], "--ranks: ingest runs in one process"),
+    (["--", "evaluate", "runs/gat", "--budget=2GiB"], "--budget: the job sets it; give it before --"),
 ])
 def test_a_job_that_cannot_be_is_refused_with_the_remedy(bin_dir, work, tmp_path, words, text):
     done = subprocess.run([str(word) for word in (bin_dir / "plimsoll", "slurm", work / "small.yaml", "--data", work / "frames",
@@ -150,6 +163,7 @@ def test_a_job_that_cannot_be_is_refused_with_the_remedy(bin_dir, work, tmp_path
     (["gat"], "RECIPE needs --data DIR"),
     (["--data", "frames"], "give the name or the file of a recipe"),
     (["--", "ingest", "can"], "--budget is missing"),
+    (["-O", "seed=1", "--budget", "1GiB", "--", "ingest", "can"], "there is no RECIPE that it could change"),
 ])
 def test_a_job_of_nothing_is_refused(bin_dir, tmp_path, words, text):
     done = subprocess.run([bin_dir / "plimsoll", "slurm", "--run", tmp_path / "run", *words], capture_output=True, text=True,

@@ -83,7 +83,8 @@ constexpr auto kKdGatNames = std::to_array<ForeignName>({
     {"vgae_dropout", "", "vgae.dropout", "vgae.dropout"},
     {"vgae_embedding_dim", "", "vgae.embedding", "vgae.embedding"},
     // Training.
-    {"lr", "", "training.learning_rate; gat.learning_rate and vgae.learning_rate for one model"},
+    {"lr", "", "training.learning_rate; gat.learning_rate and vgae.learning_rate for one model",
+     "training.learning_rate"},
     {"curriculum_start_ratio", "", kCurriculum},
     {"curriculum_end_ratio", "", kCurriculum},
     {"difficulty_percentile", "", kCurriculum},

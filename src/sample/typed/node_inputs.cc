@@ -70,7 +70,7 @@ float* write_time(double days, float* to) {
 NodeInputs::NodeInputs(const DataSetView& set, const Json& type, std::span<const int64_t> time,
                        const Options& options)
     : nodes_(type.at("nodes")), time_(time), cut_(options.cut) {
-  if (!time.empty()) add_time(set, type.at("time").at("column"), "ns", /*may_miss=*/false);
+  if (!time.empty()) add_time(set, type.at("time").at("column"), "ns");
   for (const Json& column : type.at("columns")) {
     const std::string name = column.at("name");
     if (std::ranges::find(options.hidden, name) != options.hidden.end())
@@ -92,8 +92,7 @@ void NodeInputs::add(const DataSetView& set, const Json& column) {
         fmt::format("{}: models do not read the meaning {}", std::string(column.at("column")), meaning));
     return;
   }
-  const bool may_miss = column.at("missing").get<int64_t>() > 0;
-  if (*found == StoredMeaning::time) return add_time(set, column.at("column"), column.at("unit"), may_miss);
+  if (*found == StoredMeaning::time) return add_time(set, column.at("column"), column.at("unit"));
   NumberColumn stored(set, column.at("column"), column.value("valid", std::string()));
   if (*found == StoredMeaning::category) {
     const NumberColumn vocabulary(set, column.at("vocabulary_ptr"), "");
@@ -104,14 +103,15 @@ void NodeInputs::add(const DataSetView& set, const Json& column) {
     return;
   }
   const int64_t width = nodes_ == 0 ? 1 : stored.size() / nodes_;
-  Number number{std::move(stored), width, may_miss, {}, {}};
-  learn(number);
+  Number number{std::move(stored), width, /*has_indicator=*/false, {}, {}};
+  learn(number, column.at("column"));
   number_columns_.push_back(std::move(number));
 }
 
-void NodeInputs::add_time(const DataSetView& set, const std::string& column, const std::string& unit,
-                          bool may_miss) {
-  times_.push_back({NumberColumn(set, column, ""), units_per_day(unit), may_miss});
+void NodeInputs::add_time(const DataSetView& set, const std::string& column, const std::string& unit) {
+  Time time{NumberColumn(set, column, ""), units_per_day(unit), /*has_indicator=*/false};
+  each_known([&](int64_t node) { time.has_indicator |= time.column.whole(node) == kNoTime; });
+  times_.push_back(std::move(time));
 }
 
 // Calls use(node) for each node that is known at the training cut.
@@ -122,14 +122,19 @@ void NodeInputs::each_known(const Use& use) const {
 }
 
 // Two passes in double: the second one sums squares of differences from the mean, which stay small.
-void NodeInputs::learn(Number& number) const {
+void NodeInputs::learn(Number& number, const std::string& name) const {
+  constexpr double kRounding =
+      1e-12;  // A deviation of this part of the mean is rounding: the column is constant.
   for (int64_t i = 0; i < number.width; ++i) {
     double sum = 0, squares = 0;
     int64_t count = 0;
     const auto each_value = [&](const auto& use) {
       each_known([&](int64_t node) {
         const double value = number.column.at(node * number.width + i);
-        if (!std::isnan(value)) use(value);
+        if (!std::isnan(value))
+          use(value);
+        else
+          number.has_indicator = true;
       });
     };
     each_value([&](double value) {
@@ -139,8 +144,13 @@ void NodeInputs::learn(Number& number) const {
     const double mean = count > 0 ? sum / static_cast<double>(count) : 0;
     each_value([&](double value) { squares += (value - mean) * (value - mean); });
     const double deviation = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+    if (!std::isfinite(deviation))
+      throw InputError(
+          fmt::format("{}: holds values that are too large to standardise; leave the column out with "
+                      "`plimsoll ingest tables --meaning TABLE.COLUMN=skip`",
+                      name));
     number.mean.push_back(mean);
-    number.deviation.push_back(deviation > 0 ? deviation : 1);
+    number.deviation.push_back(deviation > kRounding * std::abs(mean) ? deviation : 1);
   }
 }
 

@@ -21,7 +21,8 @@ inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
 /// What a model reads of the nodes of one type, made from their columns:
 ///
 /// - numbers, booleans and vectors with mean 0 and deviation 1 over the rows that are known at the training
-///   cut. A missing value is 0, the mean, and a column that misses values has an indicator, which is 1 then;
+///   cut. A missing value is 0, the mean, and a column that misses values in these rows has an indicator,
+///   which is 1 then;
 /// - times, that of the node included, relative to the time of the seed, and their hour, weekday and month as
 ///   codes. A missing time is all 0;
 /// - categories as codes, counted from 1 over the values that occur in rows known at the training cut. Code 0
@@ -70,8 +71,8 @@ class NodeInputs {
   };
 
   void add(const DataSetView& set, const Json& column);
-  void add_time(const DataSetView& set, const std::string& column, const std::string& unit, bool may_miss);
-  void learn(Number& number) const;
+  void add_time(const DataSetView& set, const std::string& column, const std::string& unit);
+  void learn(Number& number, const std::string& name) const;
   void learn(Category& category) const;
   template <typename Use>
   void each_known(const Use& use) const;

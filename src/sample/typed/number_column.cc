@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace plimsoll {
@@ -27,6 +29,7 @@ NumberColumn::NumberColumn(const DataSetView& set, const std::string& column, co
   data_ = npy.data().data();
   size_ = npy.shape().elements();
   if (!valid.empty()) valid_ = set.column<uint8_t>(valid);
+  if (!valid_.empty()) width_ = std::max<int64_t>(size_ / std::ssize(valid_), 1);
   const std::string& dtype = npy.shape().dtype;
   const bool is_known = use_if<int8_t>(dtype) || use_if<uint8_t>(dtype) || use_if<int16_t>(dtype) ||
                         use_if<int32_t>(dtype) || use_if<uint32_t>(dtype) || use_if<int64_t>(dtype) ||

@@ -19,7 +19,7 @@ class NumberColumn {
 
   int64_t size() const { return size_; }
   bool is_missing(int64_t element) const {
-    return !valid_.empty() && valid_[static_cast<size_t>(element)] == 0;
+    return !valid_.empty() && valid_[static_cast<size_t>(element / width_)] == 0;
   }
   /// Returns the value, NaN where missing.
   double at(int64_t element) const {
@@ -35,6 +35,7 @@ class NumberColumn {
   const std::byte* data_ = nullptr;
   int64_t size_ = 0;
   std::span<const uint8_t> valid_;
+  int64_t width_ = 1;  // Numbers per entry of the mask; above 1 for a column of vectors.
   double (*read_)(const std::byte* data, int64_t element) = nullptr;
   int64_t (*whole_)(const std::byte* data, int64_t element) = nullptr;
 };

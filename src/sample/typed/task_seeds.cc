@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -39,28 +40,49 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
   const Json& entry = entry_named(graph.set().manifest().at("tasks"), name);
   manifest_ = &entry.at("manifest");
   completes_column_ = find_word<LabelOrigin>(task.kind) == LabelOrigin::autocomplete;
-  int64_t first = 0;
-  for (const SeedsView& seeds : task.splits) {
-    const Json& split = entry_named(entry.at("splits"), seeds.split);
-    const std::string place =
-        fmt::format("{}: task {}, split {}", graph.set().folder().string(), name, seeds.split);
-    if (!split.contains("target"))
-      throw InputError(place + ": has no labels; make them with the relbench command");
-    if (seeds.times.empty() && !seeds.nodes.empty())
-      throw InputError(place + ": its seeds have no times, and a model needs the time of each seed");
-    const Json& target = split.at("target");
-    if (target.contains("vocabulary"))
-      throw InputError(place + ": its labels are texts; number them 0, 1, ... in the table of labels");
-    const auto count = std::ssize(seeds.nodes);
-    splits_.push_back({seeds.split, first, count});
-    parts_.push_back({&seeds, NumberColumn(graph.set(), target.at("column"), target.value("valid", ""))});
-    first += count;
-  }
+  require_hidable(graph);
+  for (const SeedsView& seeds : task.splits)
+    add_split(graph, seeds, entry_named(entry.at("splits"), seeds.split));
   const auto training = std::ranges::find(task.splits, std::string(kTrain), &SeedsView::split);
   if (training == task.splits.end() || training->nodes.empty())
     throw InputError(
         fmt::format("{}: task {} has no seeds in the split train", graph.set().folder().string(), name));
   cut_ = std::ranges::max(training->times);
+}
+
+void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split) {
+  const std::string place =
+      fmt::format("{}: task {}, split {}", graph.set().folder().string(), name_, seeds.split);
+  if (!split.contains("target") && seeds.split == kTrain)
+    throw InputError(place + ": has no labels; make them with the relbench command");
+  if (seeds.times.empty() && !seeds.nodes.empty())
+    throw InputError(place + ": its seeds have no times, and a model needs the time of each seed");
+  splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
+  parts_.push_back({&seeds, std::nullopt});
+  if (!split.contains("target")) return;
+  const Json& target = split.at("target");
+  if (target.contains("vocabulary"))
+    throw InputError(place + ": its labels are texts; number them 0, 1, ... in the table of labels");
+  parts_.back().values.emplace(graph.set(), target.at("column"), target.value("valid", ""));
+}
+
+// The edges of a hidden foreign key, and the times of rows, would still be read.
+void TaskSeeds::require_hidable(const TypedGraphView& graph) const {
+  for (const Json& type : graph.set().manifest().at("node_types")) {
+    const std::string table = type.at("name");
+    for (const std::string& column : hidden(table)) {
+      const bool is_time = type.contains("time") && type.at("time").is_object() &&
+                           type.at("time").value("name", std::string()) == column;
+      const std::string edges_of_key = "f2p_" + column;
+      const bool is_key = std::ranges::any_of(graph.edge_types(), [&](const EdgeTypeView& edges) {
+        return edges.source == table && edges.name == edges_of_key;
+      });
+      if (is_time || is_key)
+        throw InputError(fmt::format(
+            "{}: task {} hides {}.{}, which is a {} and would still be read; ingest the tables without it",
+            graph.set().folder().string(), name_, table, column, is_time ? "time" : "foreign key"));
+    }
+  }
 }
 
 size_t TaskSeeds::part_of(int64_t seed) const {
@@ -81,12 +103,14 @@ int64_t TaskSeeds::time(int64_t seed) const {
 
 double TaskSeeds::value(int64_t seed) const {
   const size_t part = part_of(seed);
-  return parts_[part].values.at(seed - splits_[part].first);
+  const std::optional<NumberColumn>& values = parts_[part].values;
+  return values ? values->at(seed - splits_[part].first) : std::numeric_limits<double>::quiet_NaN();
 }
 
 int64_t TaskSeeds::label(int64_t seed) const {
   constexpr double kMaxClass = 65535;
   const double found = value(seed);
+  if (std::isnan(found)) return -1;
   const double max = kind_ == SeedTask::binary_classification ? 1 : kMaxClass;
   if (found >= 0 && found <= max && found == std::floor(found)) return static_cast<int64_t>(found);
   const Split& split = splits_[part_of(seed)];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,15 @@ template <>
 inline constexpr auto kWords<LabelOrigin> = std::to_array<std::string_view>({"forecast", "autocomplete",
                                                                              "external"});
 
-/// The labelled seeds of a task of a graph with node types, split after split, numbered from 0. It borrows
-/// the columns of the graph. Thread-safe.
+/// The seeds of a task of a graph with node types, split after split, numbered from 0. It borrows the columns
+/// of the graph. Thread-safe.
 class TaskSeeds {
  public:
   static constexpr const char* kTrain = "train";
 
   /// Errors: UsageError for a task that the graph does not have, or of a kind that is not a SeedTask;
-  /// InputError for a task without labels or times, or without training seeds.
+  /// InputError for a task without training labels or without times, or one that hides a foreign key or a
+  /// time, whose edges or rows would still be read.
   TaskSeeds(const TypedGraphView& graph, const std::string& name);
 
   struct Split {
@@ -46,10 +48,13 @@ class TaskSeeds {
 
   int64_t node(int64_t seed) const;
   int64_t time(int64_t seed) const;
-  /// Returns the value to predict, NaN if it is missing.
+  /// Returns the value to predict, NaN if it is missing or hidden.
   double value(int64_t seed) const;
-  /// Returns the class to predict. Errors: InputError for a value that is not a class 0, 1, ... .
+  /// Returns the class to predict, -1 if it is missing or hidden. Errors: InputError for a value that is not
+  /// a class 0, 1, ... .
   int64_t label(int64_t seed) const;
+  /// Whether the target is a column of the entity's table.
+  bool completes_column() const { return completes_column_; }
 
   /// The training cut: the latest time of a training seed.
   int64_t cut() const { return cut_; }
@@ -60,9 +65,11 @@ class TaskSeeds {
  private:
   struct Part {
     const SeedsView* seeds;
-    NumberColumn values;
+    std::optional<NumberColumn> values;  // None if labels are hidden.
   };
   size_t part_of(int64_t seed) const;
+  void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
+  void require_hidable(const TypedGraphView& graph) const;
 
   std::string name_, entity_;
   SeedTask kind_ = SeedTask::regression;

@@ -21,7 +21,7 @@ size_t type_named(const TypedGraphView& graph, const std::string& name) {
 }
 
 EdgeTime edge_time_of(const TypedGraphView& graph, const EdgeTypeView& type) {
-  if (type.time.empty()) return EdgeTime::none;
+  if (type.time.empty() || type.indices.empty()) return EdgeTime::none;
   if (!type.times.empty()) return EdgeTime::own;
   const EdgeTime found = parse_word<EdgeTime>(type.time, "time of an edge type");
   const NodeTypeView& node = graph.node_type(found == EdgeTime::source ? type.source : type.target);
@@ -49,13 +49,18 @@ int64_t test_timestamp_of(const TypedGraphView& graph) {
     return std::numeric_limits<int64_t>::max();
   const std::string text = manifest.at("source").at("test_timestamp");
   std::tm time{};
-  const char* const rest = strptime(text.c_str(), "%Y-%m-%d", &time);
-  const bool has_hours = rest != nullptr && *rest != '\0';
-  if (rest == nullptr || (has_hours && strptime(rest + 1, "%H:%M:%S", &time) == nullptr))
+  const char* rest = strptime(text.c_str(), "%Y-%m-%d", &time);
+  if (rest != nullptr && (*rest == ' ' || *rest == 'T')) rest = strptime(rest + 1, "%H:%M:%S", &time);
+  std::tm normal = time;
+  const int64_t seconds = timegm(&normal);
+  // timegm() turns 31 February into 2 March.
+  if (rest == nullptr || *rest != '\0' || normal.tm_mday != time.tm_mday)
     throw InputError(
         fmt::format("{}: found the test_timestamp '{}', expected 2024-12-31 or 2024-12-31 23:59:59",
                     graph.set().folder().string(), text));
-  return int64_t{timegm(&time)} * 1'000'000'000;
+  constexpr int64_t kNanoseconds = 1'000'000'000;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  return seconds > kLast / kNanoseconds ? kLast : std::max(seconds, -kLast / kNanoseconds) * kNanoseconds;
 }
 
 TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopology& topology) {
@@ -105,7 +110,11 @@ TypedSource::TypedSource(const std::filesystem::path& folder, const TypedSourceO
       topology_(topology_of(graph_)),
       layout_(layout_of_samples(topology_, type_named(graph_, seeds_.entity()), options.fan_outs.size())),
       options_(options),
-      last_time_(options.rolling ? std::numeric_limits<int64_t>::max() : test_timestamp_of(graph_)) {
+      last_time_(options.rolling || seeds_.completes_column() ? std::numeric_limits<int64_t>::max()
+                                                              : test_timestamp_of(graph_)) {
+  if (graph_.edge_types().empty())
+    throw InputError(folder.string() +
+                     ": has no edge types, so no row is linked to another; give its tables foreign keys");
   make_inputs();
   widths_.layout = &layout_;
   if (seeds_.kind() == SeedTask::regression) widths_.targets = {1, /*of_nodes=*/false};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ struct TypedSourceOptions {
   std::vector<int64_t> fan_outs;  ///< [hops] Neighbours per node and edge type; -1: all.
   TemporalStrategy strategy = TemporalStrategy::uniform;
   /// Whether seeds after the `test_timestamp` of the data set see rows up to their own time. If not, they see
-  /// rows up to that timestamp, which is RelBench's rule.
+  /// rows up to that timestamp, which is RelBench's rule; but the seeds of a task that completes a column are
+  /// rows themselves, and always see rows up to their own time.
   bool rolling = false;
   uint64_t seed = 0;  ///< Seed of the draws.
 };
@@ -52,6 +54,8 @@ class TypedSource final : public BlockSource {
   const TypedGraphView& graph() const { return graph_; }
   const SampleLayout& layout() const { return layout_; }
   const TaskSeeds& seeds() const { return seeds_; }
+  /// Whether there is a time after which no seed sees a row.
+  bool has_last_time() const { return last_time_ != std::numeric_limits<int64_t>::max(); }
   /// Returns the columns that models do not read, each with its reason.
   std::vector<std::string> left_out() const;
 

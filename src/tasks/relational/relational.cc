@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "nn/predictions.h"
 #include "run/block_predictions.h"
 #include "tasks/relational/relational_data.h"
@@ -32,6 +34,8 @@ class Relational final : public Task {
     const RelationalData data(request.data, request.recipe);
     const auto model = load_relational(request.folder.model(request.recipe), request.recipe, data.seeds(),
                                        data.identity_hash());
+    const std::optional<Submission> submission =
+        request.csv && request.rehearsal == nullptr ? Submission::of(data) : std::nullopt;
     PredictionWriter writer(request, {.kind = model->gives_values() ? PredictionWriter::Kind::values
                                                                     : PredictionWriter::Kind::classes,
                                       .outputs = model->classes(),
@@ -40,7 +44,7 @@ class Relational final : public Task {
     predict_blocks(data.source(), Predictions(*model, request.embeddings), request, writer);
     if (request.rehearsal != nullptr) return 0;
     const int64_t rows = writer.publish(data.unit(), data.identity());
-    if (request.csv && rank_of(request.exchange) == 0) write_submission(request.out, data);
+    if (submission && rank_of(request.exchange) == 0) submission->write(request.out);
     return rows;
   }
 };

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 
 #include "base/error.h"
 #include "store/typed_graph.h"
@@ -44,7 +44,13 @@ struct RelationalData::Opened {
 
 RelationalData::Opened RelationalData::open(const std::filesystem::path& folder, const Recipe& recipe) {
   require_types(folder);
-  auto source = std::make_unique<TypedSource>(folder, source_options(recipe));
+  std::unique_ptr<TypedSource> source;
+  try {
+    source = std::make_unique<TypedSource>(folder, source_options(recipe));
+  } catch (const Json::exception& error) {
+    throw InputError(
+        fmt::format("{}: damaged manifest.json: {}; ingest the tables again", folder.string(), error.what()));
+  }
   Opened opened{.data = {}, .seeds = source.get()};
   opened.data.identity = source->graph().set().identity();
   opened.data.source = std::move(source);
@@ -61,18 +67,20 @@ RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe
 GraphList RelationalData::graphs_of(const std::string& split) const {
   const auto& splits = seeds_->seeds().splits();
   const auto found = std::ranges::find(splits, split, &TaskSeeds::Split::name);
-  if (found == splits.end() || found->count == 0)
-    throw InputError(
-        fmt::format("{}: the task has no seeds in the split {}; make its labels with the relbench "
-                    "command, then ingest the tables again",
-                    seeds_->graph().set().folder().string(), split));
-  GraphList graphs(static_cast<size_t>(found->count));
-  std::iota(graphs.begin(), graphs.end(), found->first);
+  GraphList graphs;
+  for (int64_t seed = 0; found != splits.end() && seed < found->count; ++seed)
+    if (!std::isnan(seeds_->seeds().value(found->first + seed))) graphs.push_back(found->first + seed);
   return graphs;
 }
 
 TrainingSplit RelationalData::split() const {
-  return {.training = graphs_of(kTrain), .validation = graphs_of(kValidation)};
+  TrainingSplit split{.training = graphs_of(kTrain), .validation = graphs_of(kValidation)};
+  if (split.training.empty() || split.validation.empty())
+    throw InputError(
+        fmt::format("{}: the task has no labelled seeds in the split {}; make its labels with the relbench "
+                    "command, then ingest the tables again",
+                    seeds_->graph().set().folder().string(), split.training.empty() ? kTrain : kValidation));
+  return split;
 }
 
 }  // namespace plimsoll

@@ -16,7 +16,7 @@ class RelationalData : public TrainingData {
   RelationalData(const std::filesystem::path& folder, const Recipe& recipe);
 
   const TypedSource& seeds() const { return *seeds_; }
-  /// Returns the numbers of the seeds of a split. Errors: InputError if it has none.
+  /// Returns the numbers of the labelled seeds of a split; empty if it has none.
   GraphList graphs_of(const std::string& split) const;
   /// Returns the training and validation seeds. Errors: InputError for data without one of these splits.
   TrainingSplit split() const;

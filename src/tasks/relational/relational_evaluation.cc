@@ -35,12 +35,14 @@ std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::stri
   std::string names;
   for (const TaskSeeds::Split& split : data.seeds().seeds().splits()) {
     if (split.name == TaskSeeds::kTrain) continue;
+    GraphList labelled = data.graphs_of(split.name);
+    if (labelled.empty()) continue;
     names += (names.empty() ? "" : ", ") + split.name;
-    if (split.count > 0 && (only.empty() || only == split.name))
-      lists.push_back({split.name, data.graphs_of(split.name)});
+    if (only.empty() || only == split.name) lists.push_back({split.name, std::move(labelled)});
   }
   if (lists.empty())
-    throw UsageError(fmt::format("--split: found '{}', expected a split with seeds: {}", only, names));
+    throw UsageError(
+        fmt::format("--split: found '{}', expected a split with labelled seeds: {}", only, names));
   return lists;
 }
 
@@ -133,7 +135,7 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
   return results;
 }
 
-Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe) {
+Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe, const TypedSource& seeds) {
   Json splits = Json::array();
   for (const RelationalResult& result : results) {
     Json model = {{"name", "relational"}, {"seed", recipe.seed}, {"loss", result.loss}};
@@ -142,7 +144,7 @@ Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe)
         {{"name", result.split}, {"items", result.seeds}, {"models", Json::array({std::move(model)})}});
   }
   return {{"task", recipe.relational.task},
-          {"test_history", recipe.relational.test_history},
+          {"test_history", seeds.has_last_time() ? TestHistory::cutoff : TestHistory::rolling},
           {"splits", std::move(splits)}};
 }
 
@@ -156,7 +158,7 @@ EvaluationResult evaluate_relational(const RunEvaluation& asked) {
   Table table(columns);
   std::vector<std::vector<std::string>> rows;
   EvaluationResult evaluated;
-  evaluated.json = json_of(results, asked.recipe);
+  evaluated.json = json_of(results, asked.recipe, data.seeds());
   evaluated.unit = "seed";
   for (const RelationalResult& result : results) {
     std::vector<std::string> row = {result.split, format_count(result.seeds),

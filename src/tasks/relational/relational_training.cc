@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_model.h"
+#include "telemetry/counted.h"
 
 namespace plimsoll {
 namespace {
@@ -86,10 +87,18 @@ class RelationalTraining final : public Training {
             .run = run};
   }
 
+  void note_left_out() const {
+    for (const std::string& column : data_.seeds().left_out()) request_.observer->note("left out: " + column);
+    for (const TaskSeeds::Split& split : data_.seeds().seeds().splits()) {
+      const int64_t unlabelled = split.count - std::ssize(data_.graphs_of(split.name));
+      if (unlabelled > 0)
+        request_.observer->note(fmt::format("left out: {} of the split {} without a label",
+                                            counted(unlabelled, "seed"), split.name));
+    }
+  }
+
   StageReport train(const RunOptions& run) const {
-    if (run.writes())
-      for (const std::string& column : data_.seeds().left_out())
-        request_.observer->note("left out: " + column);
+    if (run.writes()) note_left_out();
     const auto model = make_model();
     learn_target_units(data_.seeds(), split_.training, *model);
     const auto objective = make_relational_objective(recipe_, *model);

@@ -89,28 +89,48 @@ class TimeTexts {
 
 }  // namespace
 
-void write_submission(const std::filesystem::path& predictions, const RelationalData& data) {
-  const TypedGraphView& graph = data.seeds().graph();
+std::optional<Submission> Submission::of(const RelationalData& data) {
   const TaskSeeds& seeds = data.seeds().seeds();
-  const Json& manifest = graph.set().manifest();
+  const Json& manifest = data.seeds().graph().set().manifest();
   const auto test = std::ranges::find(seeds.splits(), kTest, &TaskSeeds::Split::name);
   if (!manifest.contains("source") || !manifest.at("source").contains("name") ||
       test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification)
-    return;
-  const Json& task = entry_named(manifest.at("tasks"), seeds.name()).at("manifest");
-  const KeyTexts keys(graph.set(), entry_named(manifest.at("node_types"), seeds.entity()));
-  const TimeTexts times(seeds, *test);
+    return std::nullopt;
+  return Submission(data, *test);
+}
+
+Submission::Submission(const RelationalData& data, const TaskSeeds::Split& test) : data_(data), test_(test) {
+  const TypedGraphView& graph = data.seeds().graph();
+  const Json& manifest = graph.set().manifest();
+  const std::string& task = data.seeds().seeds().name();
+  try {
+    const std::string set = manifest.at("source").at("name");
+    if (set.find('/') != std::string::npos || set.starts_with('.'))
+      throw InputError(
+          fmt::format("{}: found the name '{}' in `source`, expected one that can be part of a file's name",
+                      graph.set().folder().string(), set));
+    name_ = fmt::format("{}__{}.csv", set, task);
+    const Json& words = entry_named(manifest.at("tasks"), task).at("manifest");
+    for (const char* column : {"entity_col", "time_col", "target_col"})
+      header_ += (header_.empty() ? "" : ",") + csv_field(words.at(column).get<std::string>());
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: task {}: damaged manifest.json: {}; ingest the tables again",
+                                 graph.set().folder().string(), task, error.what()));
+  }
+}
+
+void Submission::write(const std::filesystem::path& predictions) const {
+  const TypedGraphView& graph = data_.seeds().graph();
+  const TaskSeeds& seeds = data_.seeds().seeds();
+  const KeyTexts keys(graph.set(), entry_named(graph.set().manifest().at("node_types"), seeds.entity()));
+  const TimeTexts times(seeds, test_);
   const DataSetView rows(predictions);
   const bool values = seeds.kind() == SeedTask::regression;
   const std::span<const float> found =
       values ? rows.column<float>("value", {1}) : rows.column<float>("probability", {2});
-  const std::string name =
-      fmt::format("{}__{}.csv", std::string(manifest.at("source").at("name")), seeds.name());
-  replace_file(predictions / name, [&](File& file) {
-    std::string text = fmt::format("{},{},{}\n", csv_field(std::string(task.at("entity_col"))),
-                                   csv_field(std::string(task.at("time_col"))),
-                                   csv_field(std::string(task.at("target_col"))));
-    for (int64_t seed = test->first; seed < test->first + test->count; ++seed) {
+  replace_file(predictions / name_, [&](File& file) {
+    std::string text = header_ + "\n";
+    for (int64_t seed = test_.first; seed < test_.first + test_.count; ++seed) {
       const auto row = static_cast<size_t>(seed);
       text += fmt::format("{},{},{:.9g}\n", keys.of(seeds.node(seed)), times.of(seeds.time(seed)),
                           values ? found[row] : found[2 * row + 1]);
