@@ -34,7 +34,7 @@ LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the proces
 RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
-    "node_regression": "values", "node_multilabel_classification": "labels", "sgmp": "points", "gtssl": "trees",
+    "node_regression": "values", "node_multilabel_classification": "labels", "sgmp": "points", "gtssl": "trees", "relational": "linked",
 }
 
 
@@ -72,10 +72,38 @@ def make_data(folder):
         splits = [word for split in ("train", "valid", "test") for word in (f"--{split}", made / f"{split}.txt")]
         call("ingest", "graph", "--edges", made / "edges.txt", "--features", made / "x.txt", "--targets", made / f"{name}.npy",
              *splits, "--ids", "dense", "--out", folder / name)
+    write_tables(folder / "tables")
+    call("ingest", "tables", folder / "tables", "--reverse", "--out", folder / "linked")
     write_points(folder / "points.csv", folder / "labels.txt")
     call("ingest", "points", folder / "points.csv", "--labels", folder / "labels.txt", "--knn", 4, "--out", folder / "points")
     write_trees(folder / "swc", folder / "trees.tsv")
     call("ingest", "swc", folder / "swc", "--labels", folder / "trees.tsv", "--out", folder / "trees")
+
+
+def write_tables(folder):
+    """40 planes with 2,000 flights in RelBench's folder format, and a label of each plane for some days."""
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    day, flights = 86_400, range(2000)
+    (folder / "db").mkdir(parents=True)
+    task = folder / "tasks" / "plane-active"
+    task.mkdir(parents=True)
+    pq.write_table(pa.table({"id": range(40), "seats": [plane * 7 % 23 / 4 for plane in range(40)]}), folder / "db" / "planes.parquet")
+    pq.write_table(pa.table({
+        "id": flights, "at": pa.array([flight * day // 20 for flight in flights], pa.timestamp("s")),
+        "plane": [flight * flight * 7 % 41 % 40 for flight in flights], "delay": [flight * 11 % 37 / 8 for flight in flights],
+        "kind": [("long", "short")[flight % 3 % 2] for flight in flights]}), folder / "db" / "flights.parquet")
+    (folder / "manifest.yaml").write_text(
+        "val_timestamp: '1970-03-02'\ntest_timestamp: '1970-03-22'\ntables:\n  planes: {pkey: id, time_col: null, fkeys: {}}\n"
+        "  flights: {pkey: id, time_col: at, fkeys: {plane: planes}}\n")
+    (task / "manifest.yaml").write_text(
+        "kind: forecast\ntask_type: binary_classification\nentity_table: planes\nentity_col: plane\ntarget_col: active\n"
+        "time_col: at\nsql: SELECT 1\n")
+    for split, days in (("train", range(20, 60, 4)), ("val", (64, 72)), ("test", (84, 92))):
+        rows = [(cut, plane) for cut in days for plane in range(40)]
+        pq.write_table(pa.table({"at": pa.array([cut * day for cut, _ in rows], pa.timestamp("s")), "plane": [plane for _, plane in rows],
+                                 "active": [(cut + plane) % 3 % 2 for cut, plane in rows]}), task / f"{split}.parquet")
 
 
 def write_targets(folder):

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "cli/interrupt.h"
 #include "cli/trainer.h"
 #include "cluster/process_group.h"
 #include "torch_bindings.h"
@@ -44,9 +44,9 @@ void bind_command(nb::module_& module) {
       .def_prop_ro("waiting_s", [](const RankWatch& watch) { return watch.state().waiting_s; })
       .def_prop_ro("in_step", [](const RankWatch& watch) { return watch.state().in_step; })
       .def_prop_ro("longest_step_s", [](const RankWatch& watch) { return watch.state().longest_step_s; })
-      .def_prop_ro("stopping", [](const RankWatch&) { return interrupt_requested.load(); })
+      .def_prop_ro("stopping", [](const RankWatch&) { return stop_flag().load(); })
       // Stops the run as a first signal does; a later signal still counts as the first one of this process.
-      .def("stop", [](RankWatch&) { interrupt_requested = true; });
+      .def("stop", [](RankWatch&) { stop_flag() = true; });
   module.def("command", command, nb::arg("arguments"), nb::arg("group"), nb::arg("sharers"),
              nb::arg("who_is_lost"), nb::arg("watch").none());
 }

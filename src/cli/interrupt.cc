@@ -38,6 +38,10 @@ const std::atomic<bool>& catch_interrupts() {
   return interrupt_requested;
 }
 
+std::atomic<bool>& stop_flag() {
+  return interrupt_requested;
+}
+
 void stop_in_order() {
   std::signal(SIGALRM, on_time_over);
   for (const int number : kSignals) std::signal(number, on_signal_with_time_to_stop);
