@@ -11,8 +11,8 @@ namespace plimsoll {
 /// signal ends the process at once with the exit code 128 + its number.
 const std::atomic<bool>& catch_interrupts();
 
-/// Returns the flag that these signals set, interrupt_requested. An extension of Python hides its symbols, so it
-/// has a copy of that variable, which no signal sets, and calls this function.
+/// Returns the flag that these signals set, interrupt_requested. An extension of Python hides its symbols, so
+/// it has a copy of that variable, which no signal sets, and calls this function.
 std::atomic<bool>& stop_flag();
 
 /// Thrown out of work that a signal ended; run_command() then ends the process by that signal.
