@@ -1,7 +1,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-# The peak, its operation, bytes by module at the peak, the number of events, and the timeline's events, modules and bytes.
+# The peak, the operation at the peak, bytes by module at the peak, the number of events, and the timeline's events,
+# modules and bytes.
 Profile = tuple[int, str, list[tuple[str, int]], int, list[int], list[str], list[list[int]]]
 
 # A GPU, or an emulated one. Once it is open, all of torch's tensors on it are in one region, within the budget.

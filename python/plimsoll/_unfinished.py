@@ -9,7 +9,7 @@ def drop_unfinished_backward() -> None:
     """Frees the tensors of operations that this thread's last backward pass did not reach.
 
     torch's engine keeps them in a queue per thread (torch/csrc/autograd/engine.cpp) and only drops them during the
-    thread's next backward pass. This function runs one on a tensor without memory.
+    thread's next backward pass. This function runs a backward pass on a tensor without memory.
     """
     if (torch := sys.modules.get("torch")) is None:
         return

@@ -43,7 +43,7 @@ class RunJournal:
 
     If the block ends without `end()`, the run is recorded as interrupted. Not thread-safe.
 
-    Errors: `UsageError`; `Failure` if another process has the run.
+    Errors: `UsageError`; `Failure` if another process is writing this run.
     """
 
     def __init__(

@@ -14,8 +14,8 @@ namespace plimsoll {
 namespace {
 
 // Runs a verb in this process, which does nothing else. `group` names the process group of the run's ranks;
-// empty: there are none. If the group fails, `who_is_lost` is called, which returns which rank is gone;
-// `watch` is told what this rank does.
+// empty: one process. If the group fails, `who_is_lost` returns a text that names the lost rank. `watch`
+// receives the state of this rank.
 int command(std::vector<std::string> arguments, const std::string& group, int sharers,
             const nb::callable& who_is_lost, RankWatch* watch) {
   const nb::gil_scoped_release release;
@@ -45,7 +45,8 @@ void bind_command(nb::module_& module) {
       .def_prop_ro("in_step", [](const RankWatch& watch) { return watch.state().in_step; })
       .def_prop_ro("longest_step_s", [](const RankWatch& watch) { return watch.state().longest_step_s; })
       .def_prop_ro("stopping", [](const RankWatch&) { return stop_flag().load(); })
-      // Stops the run as a first signal does; a later signal still counts as the first one of this process.
+      // Stops the run as a first signal does. If a signal follows, it still counts as the first signal of
+      // this process.
       .def("stop", [](RankWatch&) { stop_flag() = true; });
   module.def("command", command, nb::arg("arguments"), nb::arg("group"), nb::arg("sharers"),
              nb::arg("who_is_lost"), nb::arg("watch").none());

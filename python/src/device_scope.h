@@ -16,7 +16,7 @@ class PythonDevice {
   explicit PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total);
 
   TrainingDevice& device() const { return *device_; }
-  /// The number of bytes of which a budget may be a share.
+  /// Bytes of the device, of which a budget in percent is a share.
   int64_t total() const { return total_; }
   /// While it exists, records the device memory of this thread's tensors; on an emulated device, these are
   /// the tensors that it makes on the CPU.

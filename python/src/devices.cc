@@ -32,7 +32,7 @@ std::unique_ptr<DeviceRangeScope> PythonDevice::scope(TapeRecorder* recorder) co
 
 namespace {
 
-// Number of threads: the caller's, and one of torch's own, which runs backward passes.
+// Number of threads: the caller's, and the thread of torch that runs backward passes.
 constexpr int kThreads = 2;
 // Enough to open any GPU. The budget is applied afterwards, so that the GPU can be opened again if the budget
 // was too small.

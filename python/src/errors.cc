@@ -16,7 +16,7 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("plimsoll.errors").attr(name);
 }
 
-// Replaces the command-line options that messages name most by their Python equivalents.
+// Replaces the command-line options that messages name most often by their Python equivalents.
 std::string in_python(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
       {"--force", "force=True"}, {"--device-budget", "the device budget"}, {"--device ", "device="}};

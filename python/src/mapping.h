@@ -14,8 +14,8 @@
 
 namespace plimsoll {
 
-/// The mapping of a data set, with a view that has checked the guarantees of its kind. Each array returned
-/// keeps it alive.
+/// The mapping of a data set, with a view that has checked the guarantees of its kind. Each returned array
+/// keeps the mapping alive.
 class Mapping {
  public:
   Mapping(const std::filesystem::path& folder, const std::string& kind);

@@ -1,7 +1,7 @@
 // Binds two functions to the versions that glibc 2.34 and the libstdc++ of GCC 11 have, so that a wheel built
 // on Debian 12 runs where these are installed (manylinux_2_34). The newer versions compute the same:
-// hypot@GLIBC_2.35 only leaves out the error handling of the SVID, and wait@GLIBCXX_3.4.30 only lets the
-// cancellation of a thread pass, and no thread is cancelled here. The linker's option --wrap, which
+// hypot@GLIBC_2.35 only omits the error handling of the SVID, and wait@GLIBCXX_3.4.30 only lets thread
+// cancellation pass through, and no thread is cancelled here. The linker's option --wrap, which
 // CMakeLists.txt sets, redirects each call to the functions below.
 
 // The linker forms these names with two underscores.

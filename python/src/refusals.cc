@@ -19,7 +19,7 @@ class TensorRefused : public torch::PyTorchError {
   PyObject* python_type() override { return budget_exceeded; }
 };
 
-// Returns in a thread unknown to Python, so that the caller throws BudgetExceeded, as the block engine
+// Returns if the thread is unknown to Python, so that the caller throws BudgetExceeded, as the block engine
 // expects.
 void refuse(const BudgetExceeded& refusal) {
   if (PyGILState_GetThisThreadState() == nullptr) return;

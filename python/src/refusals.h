@@ -6,15 +6,15 @@
 
 #include "device/device_region.h"
 
-// Without headers of nanobind: refusals.cc is compiled without the limited API, which torch's headers for
-// Python exceed.
+// Do not include nanobind here: refusals.cc is compiled without the limited API, because torch's Python
+// headers need more than that API.
 
 namespace plimsoll {
 
 /// Turns a tensor that the ledger refuses into `error_class` in Python, wherever in torch it was requested.
 /// Takes over a reference to plimsoll.errors.BudgetExceeded. Call once, before the first refusal.
 void surface_refusals(PyObject* error_class);
-/// Throws the equivalent for a tensor that a device has no free space for; returns in a thread unknown to
+/// Throws the same error for a tensor that does not fit on a device. Returns if the thread is unknown to
 /// Python.
 void refuse_on_device(const DeviceRegionFull& full);
 /// Translates a refusal that leaves a function of this module, for nanobind::register_exception_translator.

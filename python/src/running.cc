@@ -166,7 +166,7 @@ void bind_run_request(nb::module_& module) {
       .def_rw("allow_other_rounding", &RunRequest::allow_other_rounding);
 }
 
-// Changes the options that detectors have.
+// Sets an option that only detectors have.
 template <typename Change>
 void change_options(EvaluateRequest& request, const Change& change) {
   auto options = std::make_shared<DetectorEvaluationOptions>();

@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-/// A stream that is released with its last owner, unless it was taken out.
+/// A stream that its last owner releases, unless it was moved out.
 struct OwnedStream {
   ArrowArrayStream stream{};
   OwnedStream() = default;
@@ -28,7 +28,7 @@ struct OwnedStream {
   }
 };
 
-// Takes the stream out of a capsule, as Arrow's PyCapsule interface defines it.
+// Moves the stream out of a capsule, as Arrow's PyCapsule interface defines it.
 void set_stream(TableSpec& table, const nb::object& capsule) {
   constexpr const char* kName = "arrow_array_stream";
   auto* const given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), kName));

@@ -29,7 +29,7 @@ Profile profile_of(const Tape& tape, const std::vector<int64_t>& bytes) {
           profile.at,   profile.modules,   profile.series};
 }
 
-// Gives each tensor its own memory, because none is planned.
+// Allocates each tensor separately, because there is no plan.
 nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
   std::vector<int64_t> places;
   int64_t end = 0;
@@ -120,8 +120,8 @@ class Model {
       : model_(tapes_of(recordings), terms,
                recordings.empty() ? AllocationSizes() : recordings.front()->rooms()) {}
 
-  /// Bytes at the peak, and the operation in which it occurs. If the tapes are not one sequence: the bytes
-  /// that have been enough so far, and no operation.
+  /// Bytes at the peak, and the operation in which it occurs. If the tapes differ in their sequence: bytes
+  /// that were sufficient for all recorded tapes, and no operation.
   std::pair<int64_t, std::string> peak(const Terms& terms) const {
     if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);

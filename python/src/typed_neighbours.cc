@@ -81,7 +81,7 @@ class TypedNeighbours {
   }
   int64_t live_bytes() const { return memory_->live(); }
 
-  /// Samples around any seeds: of each node type its nodes, and their times or none.
+  /// Samples around any seeds: each entry has the number of a node type, its nodes, and their times or none.
   nb::dict sample(const std::vector<std::tuple<size_t, Column<int64_t>, Times>>& given,
                   uint32_t epoch) const {
     std::vector<TypedSeeds> seeds;
@@ -102,7 +102,7 @@ class TypedNeighbours {
 
  private:
   struct Held {
-    std::shared_ptr<TypedColumns> columns;  // What `types` borrows.
+    std::shared_ptr<TypedColumns> columns;  // The columns that `types` borrows.
     LoadedTypes types;
   };
   std::shared_ptr<Held> held_;

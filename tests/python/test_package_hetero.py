@@ -49,12 +49,12 @@ def test_hetero_data_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize("change, options, words", [
-    (lambda data: None, {}, "does not say its unit"),
+    (lambda data: None, {}, "is not a unit"),
     (lambda data: setattr(data["users"], "x", torch.ones(2, 2)), {}, r"'users': x: is float32 of shape \(2, 2\), expected 3 numbers"),
     (lambda data: setattr(data["users"], "note", {"a": 1}), {}, r"leave_out=\['note'\]"),
     (lambda data: setattr(data["users", "knows", "users"], "edge_index", torch.tensor([[0], [7]])), {"time_unit": "s"},
      "names nodes 7 to 7, expected 0 to 2"),
-    (lambda data: setattr(data["users", "rates", "films"], "source", torch.ones(4)), {"time_unit": "s"}, "is the name of a key"),
+    (lambda data: setattr(data["users", "rates", "films"], "source", torch.ones(4)), {"time_unit": "s"}, "is a reserved name"),
 ])
 def test_refuses_what_has_no_column(tmp_path, change, options, words):
     data = shop()

@@ -224,7 +224,7 @@ def test_batches_are_in_the_ledger_until_they_are_freed(shop):
         ("num_neighbors=7", 7, "order", {}),
         ("fan-out of -2|num_neighbors=-2", [-2], "order", {}),
         ("lacks the edge type", {EDGE_TYPES[0]: [2]}, "order", {}),
-        ("which is no edge type", {("a", "b", "c"): [2]}, "order", {}),
+        ("which is not an edge type", {("a", "b", "c"): [2]}, "order", {}),
         ("hops must be the same across all", {name: [2] * (1 + (name == EDGE_TYPES[3])) for name in EDGE_TYPES}, "order", {}),
         ("subgraph_type='induced'", [2], "order", {"subgraph_type": "induced"}),
         ("temporal_strategy='first'", [2], "order", {"temporal_strategy": "first"}),

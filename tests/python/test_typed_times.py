@@ -193,7 +193,7 @@ def test_a_type_may_have_only_times():
     (batch,) = plimsoll.NeighborLoader(data, [-1], ("v", [0]), [6], time_attr="time")
     assert batch["v"].n_id.tolist() == [0, 1, 2] and batch["v"].time.tolist() == [FIRST, 5, 6]
     assert "num_nodes" not in data["v"]
-    with pytest.raises(plimsoll.UsageError, match="v: has no attribute that says how many nodes there are; set num_nodes"):
+    with pytest.raises(plimsoll.UsageError, match="v: has no attribute that determines the number of nodes; set num_nodes"):
         plimsoll.NeighborLoader(data, [-1], "v")
 
 

@@ -1,10 +1,10 @@
 """Batch norm for a batch that runs in blocks: statistics, and gradients through them, are those of the whole batch.
 
 A model that calls batch norm k times makes 2 k + 1 passes over the blocks of a batch: k passes forward, each to the
-next call, to sum its mean and variance; one to the loss, with these statistics as constants; and k passes back from a
-call, the last one first, with the gradient by its statistics. A pass ends at its call and needs the memory of one
-block. The derivatives are those of Ioffe and Szegedy, "Batch Normalization", 2015, section 3, split into the part
-through x and the part through mean and variance.
+next call, to sum its mean and variance; one to the loss, with these statistics as constants; and k backward passes,
+each from one call, the last one first, with the gradient with respect to its statistics. A pass ends at its call and
+needs the memory of one block. The derivatives are those of Ioffe and Szegedy, "Batch Normalization", 2015, section 3,
+split into the part through x and the part through mean and variance.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Normalise(torch.autograd.Function):  # type: ignore[misc]
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, mean, var, weight = ctx.saved_tensors
-        # The kernel sums up the gradient by the weight only if there is one, so use ones if the layer has none.
+        # The kernel computes the weight's gradient only if there is a weight, so use ones if the layer has none.
         scale = torch.ones_like(mean) if weight is None else weight
         by_x, by_weight, by_bias = torch.ops.aten.native_batch_norm_backward(
             grad.contiguous(), x, scale, mean, var, None, None, False, ctx.eps, [ctx.needs_input_grad[0], True, True]
@@ -130,8 +130,8 @@ class _Site:
     count: float = 0.0
     mean: Tensor = field(default_factory=lambda: torch.zeros(()))
     squares: Tensor = field(default_factory=lambda: torch.zeros(()))  #: Sum of squared distances from the mean.
-    by_mean: Tensor | None = None  #: Gradient of the loss by the mean.
-    by_var: Tensor | None = None  #: Gradient of the loss by the variance.
+    by_mean: Tensor | None = None  #: Gradient of the loss with respect to the mean.
+    by_var: Tensor | None = None  #: Gradient of the loss with respect to the variance.
 
     def add(self, count: float, mean: Tensor, var: Tensor) -> None:
         """Adds the statistics of a block (Chan, Golub and LeVeque, 1979, equation 2.1)."""
@@ -247,15 +247,15 @@ class BatchStatistics:
         return out, leaves
 
     def add_gradients(self, by_statistics: Sequence[Tensor | None]) -> None:
-        """Adds the gradients of a block by the leaves of `forward` or `back`."""
+        """Adds the gradients of a block with respect to the leaves of `forward` or `back`."""
         for site, by_mean, by_var in zip(self._sites, by_statistics[::2], by_statistics[1::2]):
             site.add_gradient(by_mean, by_var)
 
     # Backward from a call, the last one first.
 
     def back(self, number: int, parameters: Sequence[Tensor], forward: Forward, batch: Data) -> list[Tensor | None]:
-        """Returns gradients of the loss by parameters, then by statistics of earlier calls, through the statistics of
-        call `number`.
+        """Returns gradients of the loss with respect to parameters, then to statistics of earlier calls, through the
+        statistics of call `number`.
         """
         leaves = self._leaves(number)
         inputs = [*parameters, *leaves]

@@ -59,7 +59,7 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
 class Room(NamedTuple):
     """The blocks and the optimizer's step that fit into a budget."""
 
-    blocks: int = 0  #: Maximum number of blocks that have their own memory at a time; 0 if not even one fits.
+    blocks: int = 0  #: Maximum number of blocks that can be in memory at a time; 0 if not even one fits.
     optimizer: int = 0  #: Bytes that the optimizer needs during a step.
 
 
@@ -76,7 +76,7 @@ def plan_on_device(
     tried: int,
     device: _torch.Device,
 ) -> Room:
-    """Plans blocks that run on the device one after the other, without their own memory on the host.
+    """Plans blocks that run on the device one after the other and need no memory on the host.
 
     `tried` is as in `plan_blocks`. Errors: `BudgetExceeded`, which names the smallest budget of the device or of the
     process.
@@ -135,7 +135,7 @@ def plan_blocks(
     tried: int,
     threads: int,
 ) -> Room:
-    """Returns the memory for up to `threads` blocks. `tried` is the maximum number of bytes held by tries before the
+    """Plans the memory for up to `threads` blocks. `tried` is the maximum number of bytes held by tries before the
     plan.
 
     Errors: `BudgetExceeded`, which names the smallest budget.

@@ -48,7 +48,7 @@ class Done(NamedTuple):
 class _Job(NamedTuple):
     block: Block
     data: Data
-    weight: float  #: Factor of its loss in that of the batch.
+    weight: float  #: Factor by which its loss is multiplied in the loss of the batch.
     seed: int
     work: _Work
 
@@ -105,20 +105,22 @@ class Steps:
                 self._journal.progress(epoch + 1, step, done)
         if not targets:
             raise UsageError(
-                f"weights, or the count that loss gives, is 0 for every batch of epoch {epoch}; expected the number of items "
+                f"weights, or the count that loss returns, is 0 for every batch of epoch {epoch}; expected the number of items "
                 "that the loss is a "
                 "mean over, above 0 for at least one batch"
             )
         return losses / targets
 
     def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
-        """Steps on a batch. Returns its loss times the number of items the loss is a mean over, and that number."""
+        """Runs a step on a batch. Returns its loss times the number of items that the loss is a mean over, and that
+        number.
+        """
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
         shares = 0.0
         with self._on.placed() if self._on else nullcontext(), self._hooks.off():
             for share in self._sums.shares(blocks):
-                # Leave out blocks without counted targets, whose mean would be 0 / 0.
+                # Leave out blocks in which no target counts: their mean would be 0 / 0.
                 weights = {block.number: counts[block.number] / all_targets for block in share if counts[block.number]}
                 if self._batch_norms and len(blocks) > 1:
                     shares += self._in_passes(epoch, share, weights)
@@ -138,7 +140,7 @@ class Steps:
 
     @staticmethod
     def _divide(summed: list[Tensor | None], loss: float, shares: float) -> float:
-        """Divides sums by their shares, which are known only now, to make means."""
+        """Turns sums into means: divides them by the sum of the shares, which is known only after all blocks."""
         for i, gradient in enumerate(summed):
             if not shares:
                 summed[i] = None
@@ -238,9 +240,9 @@ class Steps:
             if isinstance(done, BudgetExceeded):
                 done = self._again(job, [], done)
             block, weight = job.block, job.weight
-            del job  # The plan has no memory for two batches.
+            del job  # The plan has memory for only one batch.
             yield block, weight, done
-            del done  # The plan has no memory for its gradients and the next block either.
+            del done  # The plan has no memory for its gradients next to the following block.
 
     def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, Done | BudgetExceeded]]:
         if self._threads is not None:
@@ -253,7 +255,7 @@ class Steps:
     def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> Done:
         try:
             memory.begin()
-        except Failure:  # The loss keeps tensors of earlier blocks in this memory.
+        except Failure:  # Raised if the loss keeps tensors of earlier blocks in this memory.
             return self._step(job)
         try:
             inside = self._step(job)
@@ -320,7 +322,7 @@ class Steps:
         return self._gradients(job, self._forward(self._model, job.data), ())
 
     def _gradients(self, job: _Job, out: object, leaves: Sequence[Tensor]) -> Done:
-        """Returns gradients by the parameters, then by `leaves`."""
+        """Returns gradients with respect to the parameters, then to `leaves`."""
         loss, share = loss_and_share(self._loss(out, job.data.y), job.data, job.data.y, self._shares)
         weighed = loss * (share if self._shares.known_late else job.weight)
         del out

@@ -115,8 +115,8 @@ class BlockList:
         return some[np.argsort(self.sizes[some, 1:3].sum(axis=1), kind="stable")]
 
     def largest_possible(self) -> Size:
-        """Returns an upper bound of the counts of any block, whichever its graphs."""
-        more = self.min_graphs - 1  # graphs that a block may have beyond its limits
+        """Returns an upper bound of the counts of any block, whatever graphs it has."""
+        more = self.min_graphs - 1  # number of graphs by which a block may exceed its limits
         together = min(self.limits.graphs + more, self.batch_size)
         counts = np.sort(self.sizes, axis=0)[::-1][:together]
         if self.order.repeats:
@@ -141,7 +141,7 @@ class BlockList:
         return np.split(graphs, cuts[1:])
 
     def load(self, graphs: NDArray[np.int64]) -> Batch:
-        """Returns these graphs as one batch, put together as by PyTorch Geometric."""
+        """Returns these graphs as one batch, collated as by PyTorch Geometric."""
         if isinstance(self.dataset, Graphs):
             return self._collator(graphs)
         return Batch.from_data_list([self.dataset[int(graph)] for graph in graphs], self._follow, self._left_out)

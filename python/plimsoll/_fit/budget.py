@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 SPREAD = 2 << 20
-"""Bytes by which processes that do the same work may differ, for example in what libraries allocate at start."""
+"""Bytes by which the peaks of processes that do the same work may differ, for example because libraries allocate
+different amounts at start.
+"""
 
 SETTLING = 1.2
 """Seconds to wait for other threads of the process to free memory."""
@@ -44,8 +46,8 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 
 @contextmanager
 def naming_a_budget() -> Iterator[None]:
-    """Adds a sufficient budget for the refused allocation to a refusal inside the block. Only a plan knows about later
-    ones.
+    """Adds a budget that suffices for the refused allocation to the message of a refusal inside the block. Only a plan
+    knows about later allocations.
 
     A refusal by a device, or by a budget that was entered inside the block, stays unchanged.
     """
@@ -54,7 +56,8 @@ def naming_a_budget() -> Iterator[None]:
     except BudgetExceeded as refused:
         asked = refused.bytes_asked
         if asked and not _of_device(refused) and not _noted(refused):
-            # If others hold more than the budget, the ledger reports 0 free bytes, not how many are missing.
+            # If memory outside the ledger exceeds the budget, the ledger reports 0 free bytes, not how many are
+            # missing.
             of_ledger = limit() - _torch.slack(limit()) - refused.bytes_free
             minimum = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
             refused.args = (f"{refused}; give a budget of at least {minimum >> 20} MiB",)
@@ -65,7 +68,7 @@ _NOTE = "The budget of "
 
 
 def _noted(refused: BudgetExceeded) -> bool:
-    """Returns whether the error has left the budget that refused it."""
+    """Returns whether the error has already left the `with` block of the budget that refused the memory."""
     return any(note.startswith(_NOTE) for note in getattr(refused, "__notes__", ()))
 
 
@@ -100,8 +103,8 @@ def limit() -> int:
 def settle() -> None:
     """Frees cached memory and measures, for all budgets in force, what the process holds outside the ledger.
 
-    This value counts from then on, whatever it was in the last second. Call it when all memory in the ledger has been
-    written to.
+    From then on this value counts, instead of the maximum over the last second. Call it when all memory in the ledger
+    has been written to.
     """
     _torch.give_back_freed_memory()
     for each in _budgets():
@@ -147,7 +150,8 @@ class budget(ContextDecorator):
         """
         self.peak_process = 0
         """Maximum anonymous memory of the process in bytes, as sampled. For a device the memory of the process as reported
-        by the driver, or the budget if it reports none."""
+        by the driver, or the budget if it reports none.
+        """
         self._process: ProcessBudget | None = None
         self._gpu: Device | None = None
 

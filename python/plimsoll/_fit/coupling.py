@@ -79,14 +79,14 @@ def _batch_norms(model: torch.nn.Module, batch: Data, forward: Forward) -> tuple
 
 
 def _by_outputs(model: torch.nn.Module, parts: Sequence[Data], together: Data, forward: Forward) -> list[str]:
-    """Returns the modules whose output for a graph depends on the others while their input does not; [] if the model's
-    does not.
+    """Returns the modules whose output for a graph depends on other graphs while their input does not; [] if the
+    model's output does not.
     """
     try:
         return _differing(in_double(model), [*map(batch_in_double, parts)], batch_in_double(together), forward)
     except BudgetExceeded:
         raise
-    except RuntimeError:  # The model converts to a dtype of its own.
+    except RuntimeError:  # The model itself converts tensors to a fixed dtype.
         return _differing(model, parts, together, forward)
 
 
@@ -99,7 +99,7 @@ def _differing(model: torch.nn.Module, parts: Sequence[Data], together: Data, fo
     for key, call in whole.calls.items():
         parted = [trace.calls[key] for trace in alone if key in trace.calls]
         if len(parted) < len(alone):
-            continue  # The number of its calls depends on the batch.
+            continue  # How often it is called depends on the batch.
         inputs = _agree([part.inputs for part in parted], call.inputs, parts)
         if inputs is not False and _agree([part.output for part in parted], call.output, parts) is False:
             found.append(key.module)

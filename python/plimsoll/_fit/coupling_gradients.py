@@ -1,4 +1,4 @@
-"""Finds modules that mix graphs by their gradients, for models whose outputs are random."""
+"""Uses gradients to find modules that mix graphs, for models whose outputs are random."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from plimsoll._fit.trial import copied, tensors_in
 
 
 def modules_by_gradient(model: torch.nn.Module, first: int, pair: Data, forward: Forward) -> list[str]:
-    """Returns the modules that mix graphs, as "name (Class)", and all others of the same classes.
+    """Returns the modules that mix graphs, as "name (Class)", and all other modules of the same classes.
 
-    A module mixes graphs if an output for the `first` graphs of a batch has a gradient by the features of the others,
-    and no input has one. A forward pass in training mode runs on a copy of the model, and a backward pass for each
-    module. torch's generator stays unchanged. Returns [] if graphs have no floating-point features.
+    A module mixes graphs if an output for the `first` graphs of a batch has a gradient with respect to the features of
+    the others, and no input has one. A forward pass in training mode runs on a copy of the model, and a backward pass
+    for each module. torch's generator stays unchanged. Returns [] if graphs have no floating-point features.
     """
     pair = pair.clone()
     if not isinstance(pair.x, Tensor) or not pair.x.is_floating_point():

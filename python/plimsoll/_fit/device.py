@@ -1,4 +1,4 @@
-"""The only GPU of this process, kept within a budget from the first call on."""
+"""The GPU of this process, of which there is at most one, kept within a budget from the first call on."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _open: _torch.Device | None = None
 def device_of(device: str, budget: Budget) -> _torch.Device | None:
     """Returns the GPU, kept within the budget; None for "cpu".
 
-    Without a budget the current one stays, or at first all free memory is used. Errors: `UsageError` if there is no
-    GPU, if torch has used it before, and for another budget while tensors are on it; `BudgetExceeded` if driver and
-    libraries alone exceed the budget.
+    Without a budget the current one stays in force; the first call without one may use all free memory. Errors:
+    `UsageError` if there is no GPU, if torch has used it before, and for another budget while tensors are on it;
+    `BudgetExceeded` if driver and libraries alone exceed the budget.
     """
     global _open
     if device == "cpu":
@@ -69,7 +69,7 @@ def on_device(device: _torch.Device) -> Iterator[None]:
 def same_bits_each_time() -> Iterator[None]:
     """Makes GPU operators deterministic inside the block.
 
-    torch refuses operators that are not, by name, and backward passes run in the calling thread.
+    torch refuses operators that are not deterministic and names them. Backward passes run in the calling thread.
     """
     before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory
@@ -84,7 +84,7 @@ def same_bits_each_time() -> Iterator[None]:
 
 
 def generators(device: _torch.Device | None) -> list[int]:
-    """Returns the GPUs whose generator torch has in addition to the CPU's, for `torch.random.fork_rng`."""
+    """Returns the GPUs whose generators torch uses in addition to the CPU's, for `torch.random.fork_rng`."""
     return [] if device is None or device.torch == "cpu" else [torch.device(device.torch).index]
 
 

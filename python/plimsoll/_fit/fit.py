@@ -83,8 +83,8 @@ def fit(
     Each batch of `batch_size` graphs runs in blocks of whole graphs. The gradients of the blocks are summed in order
     before the optimizer steps, so a step needs the memory of one block, for any batch size. (`seed`, epoch) and the
     limits in `block` determine the graphs of a block. Before each block, the generators of torch, Python's `random` and
-    NumPy are seeded from (`seed`, epoch, block); when `fit` returns, they are restored. The weights are therefore
-    bitwise identical for every budget. Other generators, in a model or a data set, are not seeded.
+    NumPy are seeded from (`seed`, epoch, block); when `fit` returns, they are restored. The weights are therefore bit
+    for bit the same for every budget. Other generators, in a model or a data set, are not seeded.
 
     - `model`: a model on the CPU, with at least one parameter that requires a gradient. It is left in training mode.
     - `dataset`: graphs of a `GraphSet`, or a list or data set of `Data`.
@@ -111,8 +111,8 @@ def fit(
     - `weights`: `weights(batch)` returns the number of items that the loss of a block is a mean over.
     - `couples`: "exact" or "allow"; see below.
     - `on_epoch`: `on_epoch(epoch, loss)` is called after each epoch. It may step a schedule, or freeze and unfreeze
-      parameters, after which `fit` plans again. Random numbers drawn in it continue the caller's sequence, as if `fit`
-      had drawn none.
+      parameters, after which `fit` plans again. Random numbers that it draws continue the caller's sequence, as if
+      `fit` had drawn none.
     - `progress`: called with the numbers of finished graphs and of all graphs. By default a terminal shows a bar, and a
       table at the end.
     - `run`: a new folder for the journal of the run, for `plimsoll top`, `compare` and `sync`.
@@ -137,12 +137,12 @@ def fit(
     batch norm, use the graphs of a block; a warning and `Fit.couples` name the modules.
 
     Before training, it plans (see `plan`), within the smallest of all budgets in force. If the largest block does not
-    fit, the error names the smallest budget that works; if the plan itself does not fit, that budget is computed
-    without enforcing this one.
+    fit, the error names the smallest budget that works; if there is not enough memory to make the plan, that budget is
+    computed without enforcing the given one.
 
     Errors: `BudgetExceeded`; `UsageError`, for example for a loss over pairs of rows; `Failure` if the loss is not
-    finite; and what model and loss raise. The model then has the weights after the last complete batch; running
-    statistics may include blocks after it.
+    finite; and any error that the model or the loss raises. After an error, the model has the weights of the last
+    complete batch; running statistics may include blocks after it.
     """
     require_cpu(model)
     to_train = _epochs(start_epoch, epochs)

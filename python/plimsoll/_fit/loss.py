@@ -1,4 +1,4 @@
-"""Tries whether the loss of a batch can be split into losses of its blocks."""
+"""Tests whether the loss of a batch can be split into losses of its blocks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _try_whole(
                     out = run(model, convert(batch))
                 except BudgetExceeded:
                     raise
-                except RuntimeError:  # The model converts to a dtype of its own.
+                except RuntimeError:  # The model itself converts tensors to a fixed dtype.
                     model, convert = copy, Data.clone
             if convert is not batch_in_double:
                 out = run(model, convert(batch))

@@ -150,8 +150,8 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     order = torch.arange(rows)
     if y.dim() == 1:
         order = torch.argsort(y, stable=True)
-    # Rows without a target are sorted to an end, so that they are in one half.
-    # Two splits, because the halves of one may add up by chance.
+    # Rows without a target are sorted to one end, so that they are all in one half. Two splits, because the halves of
+    # one may add up by chance.
     splits = (order[: rows // 2], order[rows // 2 :]), (order[::2], order[1::2])
 
     def values(out: Tensor) -> list[tuple[Tensor, float]]:
@@ -166,7 +166,7 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
         found = values(out.double() if out.is_floating_point() else out)
     except (RuntimeError, ValueError):  # The loss needs another dtype, such as that of its class weights.
         found = values(out.float() if out.is_floating_point() else out)
-    # A model that has not trained may give nearly the same for all graphs, and a loss over pairs of rows is tiny then.
+    # An untrained model may return nearly the same output for all graphs; a loss over pairs of rows is then tiny.
     floor = 1e-13 if found[0][0].dtype is torch.float64 else 1e-7
     if out.is_floating_point():
         floor *= float(out.abs().max())

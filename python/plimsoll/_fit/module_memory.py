@@ -13,8 +13,9 @@ from plimsoll.arguments import PathLike
 class ModuleMemory:
     """Bytes by module during the step of one batch, as returned by `Plan.by_module`. `print` shows it.
 
-    A module holds what it allocates, and what the gradients of its operations allocate. Names are those of
-    `named_modules`; "loss" and "optimizer" are the steps of training, and "" is memory of no module.
+    The bytes of a module are those that it allocates, and those that the gradients of its operations allocate. Names
+    are those of `named_modules`; "loss" and "optimizer" are the steps of training, and "" is memory that belongs to no
+    module.
     """
 
     peak: int  #: Bytes at the peak; equals `Plan.step` if the plan is exact.

@@ -36,7 +36,9 @@ class Order:
         return self._graphs if self._sampler is None else len(self.of(epoch))
 
     def of(self, epoch: int) -> NDArray[np.int64]:
-        """Returns the indices of the graphs of an epoch, i64 [n]. Errors: `UsageError` for what a sampler draws."""
+        """Returns the indices of the graphs of an epoch, i64 [n]. Errors: `UsageError` if a sampler draws invalid
+        indices.
+        """
         if self._sampler is None:
             return _core.shuffled(self._graphs, self._seed, epoch) if self._shuffle else np.arange(self._graphs)
         if epoch not in self._drawn:

@@ -50,7 +50,7 @@ class Plan:
     exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
     difference: str  #: The operation whose allocations depend on more than a batch's counts, so that batches not run are
     #: estimates; "" if there is none.
-    largest_batch: int | None  #: Maximum number of graphs that fit the budget, or the detected limit, whichever graphs they are;
+    largest_batch: int | None  #: Maximum number of graphs that fit the budget, or the detected limit, whatever graphs they are;
     #: None if batches are parts of one graph, or if the graphs are not known.
     budget: int | None  #: The budget that the plan is for; None without one.
     sharding: str | None  #: Sharding of gradients and optimizer among ranks: "zero1", "zero2", or None.
@@ -58,7 +58,7 @@ class Plan:
     memory: ModuleMemory = field(repr=False)  #: Memory by module during the step on the worst batch.
     device: str = "cpu"  #: The device that all numbers are for. For a GPU `outside` is that of driver and libraries.
     bound: bool = False  #: Whether `step` is an upper bound, because random numbers decide which operations run.
-    between: int = 0  #: For a device: bytes lost between tensors, and for kernels that are loaded later.
+    between: int = 0  #: For a device: bytes lost in gaps between tensors, and bytes of kernels that are loaded later.
 
     def by_module(self) -> ModuleMemory:
         """Returns the memory by module during `step`, and a snapshot for pytorch.org/memory_viz."""
@@ -81,8 +81,7 @@ class Plan:
     def smallest_budget(self) -> int:
         """The smallest budget that the run works with in any such process, in bytes of whole MiB.
 
-        It is the peak plus the slack of `plimsoll.budget` plus 2 MiB; for a device the peak plus what is lost between
-        tensors.
+        It is the peak plus the slack of `plimsoll.budget` plus 2 MiB; for a device the peak plus `between`.
         """
         if self.device != "cpu":
             return -(-(self.peak + self.between) >> 20 << 20)
@@ -156,7 +155,7 @@ def plan(
 
     Errors: `UsageError` for no batches, a model that is not on the CPU or cannot be copied, and other values of
     `sharding`; `BudgetExceeded` if the budget is too small for the smallest part of a batch, naming the smallest
-    budget that works, which is planned without the budget; and what model and loss raise.
+    budget that works, which is planned without the budget; and any error that the model or the loss raises.
     """
 
     def within(budget: Budget) -> Plan:
@@ -296,7 +295,7 @@ class _Found:
 
     @property
     def of_one_graph(self) -> bool:
-        """Whether batches were sampled from one graph: then they have the numbers of its nodes."""
+        """Whether batches were sampled from one graph. Such batches store the numbers of its nodes."""
         return all("n_id" in batch for batch in self._largest)
 
     def _once(self) -> Iterable[Data]:
@@ -324,7 +323,7 @@ class _Found:
         try:
             if len(dataset) and isinstance(dataset[0], Data):
                 return graphs_of(dataset[i] for i in range(len(dataset)))
-        except (NotImplementedError, LookupError, TypeError):  # It has other keys than numbers.
+        except (NotImplementedError, LookupError, TypeError):  # Its keys are not numbers.
             pass
         return None
 

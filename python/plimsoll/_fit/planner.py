@@ -96,7 +96,7 @@ class Needs:
         settle()
 
     def run_parts(self, batch: Data) -> None:
-        """Runs the first graphs of a batch, in several numbers. The model need not run on one graph."""
+        """Runs the first graphs of a batch, in several numbers. The model may fail on one graph."""
         if not isinstance(batch, Batch):
             return
         for count in counts_of_parts(batch.num_graphs):
@@ -242,7 +242,9 @@ def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Dat
 
 
 def largest_batch(needs: Needs, graphs: NDArray[np.int64], free: int) -> int:
-    """Returns how many graphs fit into `free` bytes, whichever they are. `graphs` i64 [G, 4] has the counts of each."""
+    """Returns how many graphs fit into `free` bytes, whatever graphs they are. `graphs` i64 [G, 4] has the counts of
+    each.
+    """
     graphs = np.sort(graphs, axis=0)[::-1]
     largest = int(graphs[0, 1]) if len(graphs) else 0
     totals = np.cumsum(graphs, axis=0)  # row k - 1 has the maximum of each count in any k graphs

@@ -28,7 +28,7 @@ class FitProgress:
             self._bar.close()
 
     def add(self, graphs: int) -> None:
-        """Counts graphs that have trained."""
+        """Counts graphs that have been trained on."""
         self._done += graphs
         if self._progress is not None:
             self._progress(self._done, self._graphs * len(self._epochs))

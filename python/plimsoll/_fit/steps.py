@@ -22,8 +22,8 @@ _WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}
 def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     """Calls a model with the arguments its `forward` asks for and returns its output.
 
-    These are the batch, if that is all it takes, or the batch's fields with the names of its parameters (`x`,
-    `edge_index`, `edge_attr`, `batch`, ...; `batch_size` is the number of graphs). Errors: `UsageError` for a
+    These are the batch itself, if that is the only parameter, or the batch's fields with the names of its parameters
+    (`x`, `edge_index`, `edge_attr`, `batch`, ...; `batch_size` is the number of graphs). Errors: `UsageError` for a
     parameter without default that the batch has no field for.
     """
     parameters = [
@@ -96,7 +96,7 @@ def _targets_of(batch: Data | HeteroData) -> Tensor:
         raise UsageError("batches gave a HeteroData without seeds; expected batches of plimsoll.NeighborLoader")
     seeds = batch[batch.input_type]
     if not isinstance(batch.input_type, str) or "y" not in seeds:
-        raise UsageError("batches gave a HeteroData whose seeds have no y; give forward and loss that take such batches")
+        raise UsageError("batches gave a HeteroData whose seeds have no y; give forward and loss functions that accept such batches")
     return seeds.y[: seeds.batch_size]
 
 

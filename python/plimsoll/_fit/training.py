@@ -99,7 +99,7 @@ class Training:
         return self._steps
 
     def is_outdated(self) -> bool:
-        """Returns whether the parameters that train have changed since the plan."""
+        """Returns whether parameters were frozen or unfrozen since the plan."""
         return self._trained() != self._planned_for
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Training:
     def _runs_apart(self, forward: Forward) -> Apart:
         few = self._blocks.graphs_to_try(2)[:2]
         if len(few) == 2 and (self._blocks.sizes[few, :3].sum(axis=0) > self._blocks.limits).any():
-            few = few[:1]  # Both do not fit into a block.
+            few = few[:1]  # The two together do not fit into a block.
         if len(few) < self._blocks.min_graphs:
             return Apart()
         return runs_apart(self._model, self._blocks.load(few), forward, self._loss, bool(self._batch_norms))

@@ -179,7 +179,9 @@ class Trial:
 
 
 def _keep_weights(optimizer: torch.optim.Optimizer) -> None:
-    """Sets learning rates to zero, because what a model runs may depend on its weights, which should stay the caller's."""
+    """Sets learning rates to zero, so that the weights stay the caller's: the operations of a model may depend on
+    them.
+    """
     for group in optimizer.param_groups:
         if isinstance(rate := group.get("lr"), Tensor):
             group["lr"] = torch.zeros_like(rate)
@@ -216,7 +218,7 @@ def copied(value: T) -> T:
 
 
 def _without_parameters(value: object) -> Iterator[Tensor]:
-    """Yields the tensors on the CPU of models or optimizers that are not parameters."""
+    """Yields the tensors of models or optimizers that are on the CPU and are not parameters."""
     for part in value if isinstance(value, tuple) else (value,):
         if isinstance(part, torch.nn.Module):
             found = list(part.buffers())
@@ -258,7 +260,7 @@ def on_device_bytes(asked: int) -> int:
 
 
 def batch_bytes(batch: Data) -> int:
-    """Returns the bytes of a batch's fields, and of what a `Batch` stores to be split again."""
+    """Returns the bytes of a batch's fields, and of the data that a `Batch` stores so that it can be split again."""
     remembered = [] if isinstance(batch, HeteroData) else [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
     return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
 

@@ -1,4 +1,4 @@
-"""Runs what `plimsoll.fit` tries on a few graphs before it plans."""
+"""Runs the steps that `plimsoll.fit` tries on a few graphs before it plans."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Tries:
     """Measures the memory of tries for the plan. A refusal is raised only after the plan has found a budget that works."""
 
     def __init__(self) -> None:
-        self.peak = 0  #: Maximum bytes that one of them held at a time.
+        self.peak = 0  #: Maximum bytes that a try held at a time.
         self._refused: BudgetExceeded | None = None
         self._waited = False
 

@@ -130,7 +130,7 @@ def _is_of_a_layer(name: str) -> bool:
 
 
 class _Renamed:
-    """Takes weights out one by one by their old names, so that the remaining ones are known."""
+    """Removes weights one by one by their old names, so that leftover weights can be reported."""
 
     def __init__(self, weights: Weights, where: str) -> None:
         self._left = dict(weights)
@@ -279,7 +279,9 @@ def _dropout_beside(checkpoint: Path, section: str) -> float | None:
 
 
 def _vocabulary(data: PathLike, num_ids: int, where: str) -> dict[str, NDArray[np.int64]]:
-    """Returns the CAN IDs by index that the training splits have, and those of their benign frames."""
+    """Returns the CAN IDs of the training splits in the order of their indices, and the CAN IDs of benign frames in
+    them.
+    """
     if (Path(data) / "manifest.json").exists() and json.loads((Path(data) / "manifest.json").read_text()).get("kind") == "graph_set":
         ids = np.asarray(GraphSet(data).manifest["vocabulary"], np.int64)
         benign = ids

@@ -159,8 +159,8 @@ class _Edges:
 
 
 def _with_means(g: _Graph, target: str, loop: str, count: str) -> str:
-    """Returns the features of edges, followed by those of the added self-loops: the mean over the edges into the node,
-    without stored self-loops.
+    """Returns the features of edges, followed by those of the added self-loops. These are the mean over the edges into
+    the node, except stored self-loops.
     """
     kept = g("Unsqueeze", g("Sub", g.real(1.0), loop), g.whole(1))
     sums = g.scatter(g("Mul", "edge_attr", kept), target, count, "add")

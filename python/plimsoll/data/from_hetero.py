@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from torch_geometric.data import HeteroData
 
-KEY = "node"  # The column of the nodes' numbers, by which edges name them.
+KEY = "node"  # Name of the column with each node's number, by which edges refer to nodes.
 UNITS = ("s", "ms", "us", "ns")
 
 
@@ -37,7 +37,7 @@ def write_hetero(
     except ImportError as error:
         raise MissingPackage(f"from_pyg of HeteroData: {error}; install it: pip install pyarrow") from error
     if not data.node_types:
-        raise UsageError("dataset: has no node types; expected one at least")
+        raise UsageError("dataset: has no node types; expected at least one")
     nodes = {name: _node_count(data, name) for name in data.node_types}
     specs = [_node_spec(data[name], name, nodes[name], left_out, time_unit) for name in data.node_types]
     specs += [_edge_spec(data[name], name, nodes, left_out, time_unit) for name in data.edge_types]
@@ -93,20 +93,20 @@ def _set_table(
         if name in left_out or value is None:
             continue
         if name in columns:
-            raise UsageError(f"{where}: {name!r} is the name of a key here; rename it")
+            raise UsageError(f"{where}: {name!r} is a reserved name; rename it")
         columns[name], is_text = _column(value, rows, f"{where}: {name}", name)
         if is_text:
             meanings[name] = "category"
     if "time" in columns:
         if time_unit not in UNITS:
-            raise UsageError(f"{where}: has time; time_unit={time_unit!r} does not say its unit, expected one of {UNITS}")
+            raise UsageError(f"{where}: has time; time_unit={time_unit!r} is not a unit, expected one of {UNITS}")
         spec.time, spec.time_unit = "time", time_unit
     spec.meanings = meanings
     spec.set_stream(pa.table(columns).__arrow_c_stream__())
 
 
 def _column(value: Any, rows: int, where: str, name: str) -> tuple[pa.Array, bool]:
-    """Returns the values as an Arrow array, and whether they are texts."""
+    """Returns the values as an Arrow array, and whether they are strings."""
     import pyarrow as pa
 
     if isinstance(value, list | tuple) and len(value) == rows and all(isinstance(text, str) for text in value):

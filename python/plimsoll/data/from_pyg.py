@@ -109,8 +109,8 @@ def from_pyg(
 
     A `HeteroData` becomes a graph with types (`TypedGraph`), which needs pyarrow: each attribute with a row per node or
     edge, numbers [R] or [R, D] or a list of texts, is a column of its name. `time` is the time of nodes or edges, in
-    `time_unit`: "s", "ms", "us" or "ns". Edges are sorted by (target, time, source). Nodes have the key "node", their
-    number. Real numbers stay f32 or f64.
+    `time_unit`: "s", "ms", "us" or "ns". Edges are sorted by (target, time, source). The key of a node is its number,
+    in the column "node". Floating-point numbers stay f32 or f64.
 
     If the call fails, the output stays as it was. Errors: `UsageError` naming the graph, `Failure`, `BudgetExceeded`.
     """
@@ -137,9 +137,9 @@ def from_pyg(
 
 
 def _refuse(kind: str, **options: object) -> None:
-    """Refuses options that mean nothing for this kind of data, rather than ignoring them."""
+    """Refuses options that do not apply to this kind of data, rather than ignoring them."""
     if given := [name for name, value in options.items() if value is not None]:
-        raise UsageError(f"{given[0]}: is not for {kind}; leave it out")
+        raise UsageError(f"{given[0]}: does not apply to {kind}; leave it out")
 
 
 def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
@@ -293,8 +293,8 @@ def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
 
 
 def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
-    """Yields the same graphs. First ones without labels are held, in a temporary file if they are large, until a graph
-    has some.
+    """Yields the same graphs. The first graphs without labels are held, in a temporary file if they are large, until a
+    graph has labels.
     """
     with tempfile.SpooledTemporaryFile(_WAITING_BYTES) as file:
         waiting, answered = 0, None

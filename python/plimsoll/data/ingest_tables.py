@@ -12,7 +12,7 @@ from plimsoll.data.typed_graph import TypedGraph
 from plimsoll.errors import UsageError
 
 Columns = str | Iterable[str]
-# Meanings of torch_frame's stypes; "" for what the type of the column says already.
+# The meaning of each stype of torch_frame; "" if the column's type already determines it.
 STYPES = {"numerical": "number", "categorical": "category", "multicategorical": "category", "timestamp": "", "embedding": "",
           "sequence_numerical": "skip", "text_embedded": "skip", "text_tokenized": "skip", "image_embedded": "skip"}
 
@@ -54,8 +54,8 @@ def tables(
     - `as_edge`: tables without a key and with two foreign keys whose rows become the edges of a type, with columns and
       times: from the row of the first foreign key to that of the second.
     - `reverse`: also make the reverse edge types, "rev_...".
-    - `force`, `budget`: as in `plimsoll.ingest`. An existing output never counts as made from the same tables.
-    - `progress`: as in `plimsoll.ingest`. Counts rows; the total is 0, as it is not known.
+    - `force`, `budget`: as in `plimsoll.ingest`. Without `force`, an existing output is always refused.
+    - `progress`: as in `plimsoll.ingest`. Counts rows; the total is unknown and reported as 0.
 
     Errors: `InputError` naming table and column or row; `UsageError`; `BudgetExceeded`; `Failure`.
     """
@@ -91,7 +91,9 @@ def _columns(columns: Columns) -> list[str]:
 
 
 def _meanings(given: Mapping[str, object], named: set[str]) -> dict[str, str]:
-    """Returns the words for meanings, of which some may be stypes of torch_frame; those of keys and times say nothing more."""
+    """Returns meanings as text; given ones may be stypes of torch_frame. Meanings of key and time columns are left
+    out.
+    """
     meanings = {}
     for column, meaning in given.items():
         if isinstance(meaning, str):

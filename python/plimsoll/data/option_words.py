@@ -1,4 +1,4 @@
-"""Messages of `plimsoll.ingest.graph` in the words of Python: its arguments instead of options of the command line."""
+"""Makes messages of `plimsoll.ingest.graph` name Python's arguments instead of command-line options."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _argument(found: re.Match[str]) -> str:
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """Raises an error of its block again, with its message in the words of Python."""
+    """Raises an error of its block again, with a message that names Python's arguments."""
     try:
         yield
     except Error as error:

@@ -83,7 +83,7 @@ def from_pyg_files(
     - `trust`: load files that may run code, as a pickle can. Without it files are read as data only.
     - `leave_out`, `force`, `budget`, `progress`: as in `from_pyg`.
 
-    Files written by `to_pyg_files` give the same columns and tables from which they were written. Errors: `InputError`,
+    Files written by `to_pyg_files` are read back into the same columns and tables. Errors: `InputError`,
     `UsageError`, `Failure`, `BudgetExceeded`.
     """
     require_pyg("from_pyg_files")

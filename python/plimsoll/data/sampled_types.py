@@ -1,4 +1,4 @@
-"""A graph with types in the form that C++ samples from: the lists of each edge type, and times."""
+"""A graph with types in the form that C++ samples from: the edge lists of each edge type, and times."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class EdgeLists(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.uint32]
     weights: NDArray[np.float32] | None
-    time_of: str  #: "none", "source", "target" or "own": where the time of an edge comes from.
+    time_of: str  #: The source of an edge's time: "none", "source", "target" or "own".
     time: NDArray[np.int64] | None  #: [E], the times of "own".
     order: NDArray[np.int64] | None  #: [E], the user's number of each edge; None if that is its position.
 
 
 class SampledTypes:
-    """The types of a graph: `nodes` has the number of nodes of each, `time` the times of those that have some, and `edges` the
-    lists.
+    """The types of a graph: `nodes` has the number of nodes per type, `time` the times of node types that have times,
+    and `edges` the lists.
     """
 
     def __init__(self, nodes: dict[str, int], time: dict[str, NDArray[np.int64]], edges: dict[EdgeName, EdgeLists]) -> None:
@@ -70,9 +70,9 @@ class SampledTypes:
             hops = [whole("num_neighbors", count, -1) for count in num_neighbors]
             return [hops for _ in self.edges]
         if unknown := [name for name in num_neighbors if name not in self.edges]:
-            raise UsageError(f"num_neighbors: names {unknown[0]!r}, which is no edge type; expected some of {list(self.edges)}")
+            raise UsageError(f"num_neighbors: names {unknown[0]!r}, which is not an edge type; expected names from {list(self.edges)}")
         if missing := [name for name in self.edges if name not in num_neighbors]:
-            raise UsageError(f"num_neighbors: lacks the edge type {missing[0]!r}; expected all, with zeros for those not to sample")
+            raise UsageError(f"num_neighbors: lacks the edge type {missing[0]!r}; expected all, with zeros for types to skip")
         fan_outs = [[whole("num_neighbors", count, -1) for count in num_neighbors[name]] for name in self.edges]
         if len({len(hops) for hops in fan_outs}) > 1:
             raise UsageError(f"num_neighbors={num_neighbors!r}: the number of hops must be the same across all edge types")
@@ -84,15 +84,15 @@ class SampledTypes:
         return bool(self.time) or any(lists.time_of == "own" for lists in self.edges.values())
 
     def times_of(self, node_type: str, nodes: NDArray[np.int64], argument: str) -> NDArray[np.int64] | None:
-        """Returns the times of seeds that were given none; None without times. Errors: `UsageError` naming the argument that
-        gives them if the node type has none.
+        """Returns the times of seeds for which the caller gave none; None without times. Errors: `UsageError` naming
+        the argument that gives times, if the node type has none.
         """
         if not self.is_temporal:
             return None
         if node_type not in self.time:
-            raise UsageError(f"{argument}: is missing, and the nodes of type {node_type!r} have no times; give one for each seed")
+            raise UsageError(f"{argument}: is missing, and the nodes of type {node_type!r} have no times; give a time for each seed")
         if len(nodes) and not 0 <= nodes.min() <= nodes.max() < self.nodes[node_type]:
-            raise UsageError(f"seeds: are {nodes.min()} to {nodes.max()}, expected 0 to {self.nodes[node_type] - 1}")
+            raise UsageError(f"seeds: found {nodes.min()} to {nodes.max()}, expected 0 to {self.nodes[node_type] - 1}")
         return self.time[node_type][nodes]
 
     def identity(self, *seeds: NDArray[np.int64]) -> str:
@@ -155,8 +155,8 @@ def types_of_data(data: HeteroData | Data, time_attr: str | None, weight_attr: s
 
 
 def with_node_counts(data: Any, time_attr: str | None) -> Any:
-    """Returns the data, or a copy of a `HeteroData` in which node types that have only times have `num_nodes`, which PyTorch
-    Geometric needs to choose rows of these times.
+    """Returns the data, or a copy of a `HeteroData` in which node types that have only times also have `num_nodes`,
+    which PyTorch Geometric needs to choose rows of these times.
     """
     if not hasattr(data, "node_items"):
         return data
@@ -184,12 +184,12 @@ def _known_count(store: Any) -> int | None:
 
 
 def _node_count(store: Any, name: str, time_attr: str | None, has_edges: bool) -> int:
-    """Returns the number of nodes of a type. Errors: `UsageError` if its store does not say it."""
+    """Returns the number of nodes of a type. Errors: `UsageError` if its store does not determine it."""
     count = _known_count(store)
     if count is None and time_attr is not None and time_attr in store:
         return array_of(store[time_attr], f"{name} {time_attr}").size
     if count is None and (has_edges or len(store)):
-        raise UsageError(f"{name or 'data'}: has no attribute that says how many nodes there are; set num_nodes")
+        raise UsageError(f"{name or 'data'}: has no attribute that determines the number of nodes; set num_nodes")
     return count or 0
 
 
@@ -230,9 +230,9 @@ def _lists(
     store: Any, name: EdgeName, nodes: dict[str, int], time: dict[str, NDArray[np.int64]], own: Any, weight_attr: str | None
 ) -> EdgeLists:
     if "adj_t" in store and "edge_index" not in store:
-        raise UsageError(f"{name}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
+        raise UsageError(f"{name}: has adj_t but no edge_index; remove torch_geometric.transforms.ToSparseTensor")
     if name[0] not in nodes or name[2] not in nodes:
-        raise UsageError(f"{name}: leads between types of which one has no nodes, expected {list(nodes)}")
+        raise UsageError(f"{name}: leads from or to a type without nodes, expected types from {list(nodes)}")
     pairs = array_of(store["edge_index"], f"{name}: edge_index") if "edge_index" in store else np.empty((2, 0), np.int64)
     pairs = whole_numbers(pairs, (2, pairs.shape[-1] if pairs.ndim else 0), f"{name}: edge_index")
     for ends, end in zip(pairs, (name[0], name[2])):
@@ -251,7 +251,7 @@ def _lists(
     if weight_attr is not None and weight_attr in store:
         weights = features_of(store[weight_attr], len(sources), f"{name}: {weight_attr}")
         if weights.shape[1] != 1:
-            raise UsageError(f"{name}: {weight_attr} has {weights.shape[1]} numbers an edge, expected one")
+            raise UsageError(f"{name}: {weight_attr} has {weights.shape[1]} numbers per edge, expected one")
         weights = np.ascontiguousarray(weights[order, 0])
     return EdgeLists(
         indptr,

@@ -25,7 +25,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     mapping; in other processes it opens the graph by its path. A repeated seed becomes several nodes, as in PyTorch
     Geometric.
 
-    Errors of sampling: `UsageError` for a node that does not exist, and for times; `InputError` for a damaged graph;
+    Errors when sampling: `UsageError` for a node that does not exist, and for times; `InputError` for a damaged graph;
     `BudgetExceeded`.
     """
 
@@ -63,7 +63,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
 
     def _sample(self, seeds: Tensor, times: Tensor | None = None, targets: Tensor | None = None) -> SamplerOutput:
         if times is not None:
-            raise UsageError("times of seeds: a graph has no times; leave them out")
+            raise UsageError("times of seeds: this graph has no times; leave them out")
         loading = _core.NeighbourLoading()
         set_sampling(loading.sampling, self._options)
         loading.columns = False

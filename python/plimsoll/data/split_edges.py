@@ -1,4 +1,4 @@
-"""Holds edges of a graph out of training: `plimsoll.split_edges`."""
+"""Holds out edges of a graph for link prediction: `plimsoll.split_edges`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     type. Some rows, selected by a tensor, slice or number, are copies. PyTorch Geometric fetches no edge features
     from a store; use `Graph.add_edge_columns`. Can be pickled, as the path of the graph.
 
-    Errors: `UsageError` on writing; `KeyError` for a name it does not have; `IndexError` for a node.
+    Errors: `UsageError` on writing; `KeyError` for an unknown name; `IndexError` for a node that does not exist.
     """
 
     def __init__(self, graph: GraphColumns) -> None:

@@ -93,7 +93,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
 
 
 def _require_memory(graph: GraphColumns) -> None:
-    # edge_index, the numbers of one end while it is made, and the copied columns.
+    # edge_index, the node numbers of one end while it is made, and the copied columns.
     needed = 24 * graph.num_edges
     if graph._mapping.has_column("edge_id"):
         needed += 16 * graph.num_edges
@@ -181,7 +181,7 @@ def node_tensors(nodes: NodeType, rows: Rows) -> dict[str, torch.Tensor]:
 
 
 def _column_tensors(columns: Columns, rows: Rows, left_out: list[str], used: tuple[str, ...]) -> dict[str, torch.Tensor]:
-    """Returns the columns of a type as tensors of their names, but those `left_out`."""
+    """Returns the columns of a type as tensors by name, except those in `left_out`."""
     import torch
 
     tensors = {}

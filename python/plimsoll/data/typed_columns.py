@@ -39,9 +39,9 @@ class Columns:
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         """Returns the values [R], or [R, D] for vectors, as they are stored; times as datetime64, categories as codes. Codes
-        of multi-categories are those of all rows, one after the other; `ptr` says where each row's begin.
+        of multi-categories are those of all rows, one after the other; `ptr` has the position of each row's first code.
 
-        Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
+        Missing values are NaN, NaT, or -1 for categories; in other numeric columns 0, where `valid` is False. Errors:
         `UsageError` for an unknown column.
         """
         entry = self._column(column)
@@ -56,8 +56,8 @@ class Columns:
         return self._graph._column(entry["ptr"])
 
     def lists(self, column: str, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the codes of a multi-category in these rows, one after the other, and where each row's begin, with their
-        end. Errors: `UsageError`.
+        """Returns the codes of a multi-category in these rows, one after the other, and the position of each row's
+        first code, followed by the number of codes. Errors: `UsageError`.
         """
         ptr = self.ptr(column)
         first = ptr[:-1][rows]
@@ -81,7 +81,7 @@ class Columns:
         return self._texts(entry["vocabulary"], entry["vocabulary_ptr"])
 
     def _number_names(self, whole: str) -> list[str]:
-        """Returns the vector called `whole` alone, if there is one, else all numbers and booleans."""
+        """Returns only the vector called `whole` if there is one, otherwise all numbers and booleans."""
         if whole in self._columns and self.meaning(whole) == "vector":
             return [whole]
         return [name for name, column in self._columns.items() if column["meaning"] in ("number", "boolean")]
@@ -120,7 +120,9 @@ class NodeType(Columns):
 
     @property
     def time(self) -> NDArray[np.int64] | None:
-        """i64 [N]: nanoseconds since 1970-01-01 at which each node is known; None if all are from the start."""
+        """i64 [N]: nanoseconds since 1970-01-01 at which each node is known; None if all nodes are known from the
+        start.
+        """
         entry = self._entry.get("time")
         return None if entry is None else self._graph._column(entry["column"])
 
@@ -139,7 +141,7 @@ class NodeType(Columns):
         return self._numbers(self.x_names, "x", rows)
 
     def key(self, column: str | None = None) -> NDArray[np.int64] | list[str]:
-        """Returns the user's key of each node: integers, or texts. `column` is for keys of several columns.
+        """Returns the user's key of each node: integers or strings. For a key of several columns, `column` selects one.
 
         Errors: `UsageError` for a type without such a key.
         """
@@ -156,7 +158,9 @@ class NodeType(Columns):
 
 
 class EdgeType(Columns):
-    """The edges of one type: lists of sources for each target, sorted by (time, source), with columns if the type was a table."""
+    """The edges of one type: lists of sources for each target, sorted by (time, source). It has columns if it was made
+    from a table.
+    """
 
     _what = "edge type"
 
@@ -197,8 +201,8 @@ class EdgeType(Columns):
 
     @property
     def time_end(self) -> str | None:
-        """What has the time of an edge: its "source", its "target" or the "edge" itself; None if all edges are known from the
-        start.
+        """The source of an edge's time: its "source" node, its "target" node or the "edge" itself; None if all edges
+        are known from the start.
         """
         end: str | None = self._entry["time"]
         return end

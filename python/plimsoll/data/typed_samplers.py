@@ -32,9 +32,9 @@ class TypedSampling(NamedTuple):
     replace: bool = False
     disjoint: bool = False
     temporal_strategy: str = "uniform"
-    before: bool = False  #: Edges at the time of the seed are not known yet.
-    window: int | None = None  #: Edges older than the seed by more than this are not sampled.
-    subgraph_type: str = "directional"  #: or "bidirectional", for the reverse edges as well
+    before: bool = False  #: Leave out edges whose time is that of the seed.
+    window: int | None = None  #: Maximum age of sampled edges relative to the seed; None: no limit.
+    subgraph_type: str = "directional"  #: "directional", or "bidirectional" to add the reverse edges
 
     def loading(self, types: SampledTypes) -> _core.TypedLoading:
         """Returns the options for C++. Errors: `UsageError`."""
@@ -48,14 +48,14 @@ class TypedSampling(NamedTuple):
 
 
 def edge_pairs(types: SampledTypes, tensors: dict[str, Tensor]) -> dict[EdgeName, Tensor]:
-    """Returns `edge_index` i64 [2, M] of each edge type, in views of the tensor of all types."""
+    """Returns `edge_index` i64 [2, M] of each edge type, as views of one tensor for all types."""
     counts = tensors["num_sampled_edges"].sum(1).tolist()
     pairs = tensors["edge_index"].split([2 * count for count in counts])
     return {name: pair.view(2, -1) for name, pair in zip(types.edges, pairs)}
 
 
 def sampler_output(types: SampledTypes, tensors: dict[str, Tensor]) -> HeteroSamplerOutput:
-    """Returns the tensors of all types as tensors of each, in views of the same memory."""
+    """Splits the tensors of all types into tensors per type, which are views of the same memory."""
     nodes_per_hop, edges_per_hop = tensors["num_sampled_nodes"], tensors["num_sampled_edges"]
     counts, edge_counts = nodes_per_hop.sum(1).tolist(), edges_per_hop.sum(1).tolist()
     pairs = edge_pairs(types, tensors).values()
@@ -85,8 +85,8 @@ def permutation(types: SampledTypes) -> dict[EdgeName, Tensor | None]:
 class TypedNeighborSampler(BaseSampler):  # type: ignore[misc]
     """Samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
 
-    `seed` is that of the samples; None draws one from torch's generator for each. Errors of sampling: `UsageError` for a node
-    that does not exist; `BudgetExceeded`.
+    `seed` is the seed of the samples; None draws a new one from torch's generator for each sample. Errors when
+    sampling: `UsageError` for a node that does not exist; `BudgetExceeded`.
     """
 
     def __init__(self, types: SampledTypes, sampling: TypedSampling, seed: int | None) -> None:
@@ -120,11 +120,12 @@ class TypedNeighborSampler(BaseSampler):  # type: ignore[misc]
 
     @cached_property
     def _known_from(self) -> dict[str, Tensor]:
-        """The times from which on PyTorch Geometric may draw nodes for negative edges."""
+        """The earliest time at which PyTorch Geometric may draw each node for negative edges."""
         time = {name: torch.from_numpy(times) for name, times in self._types.time.items()}
         if not self._sampling.before:
             return time
-        return {name: times.clamp(max=2**63 - 2) + 1 for name, times in time.items()}  # It draws nodes at the time of the label too.
+        # Add one because PyTorch Geometric also draws nodes whose time equals the label's.
+        return {name: times.clamp(max=2**63 - 2) + 1 for name, times in time.items()}
 
     def require_negatives(self, labels: EdgeSamplerInput, neg_sampling: NegativeSampling | None) -> None:
         """Checks that PyTorch Geometric can draw negative edges that are known at the times of all labels. Errors: `UsageError`."""

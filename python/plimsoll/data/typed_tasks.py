@@ -36,7 +36,9 @@ class Seeds:
 
     @property
     def target(self) -> NDArray[Any] | None:
-        """The target of each seed [S], or all nodes of a recommendation, one list after the other; None if it is hidden."""
+        """The target of each seed [S], or the lists of recommended nodes, one after the other; None if targets are
+        hidden.
+        """
         return None if self._target is None else self._graph._column(self._target["column"])
 
     @property
@@ -55,7 +57,9 @@ class Seeds:
 
     @property
     def vocabulary(self) -> list[str]:
-        """The text of each code of targets that are texts; each split has its own. Errors: `UsageError` for other targets."""
+        """The text of each code of text targets; each split has its own codes. Errors: `UsageError` for other
+        targets.
+        """
         if self._target is None or "vocabulary" not in self._target:
             meaning = "hidden" if self._target is None else f"a {self._target['meaning']}"
             raise UsageError(f"the target of the {self._entry['name']} split is {meaning}, expected a category")
@@ -68,7 +72,7 @@ class Seeds:
 
 
 class Task:
-    """What is to be predicted about nodes of one type."""
+    """A prediction task about nodes of one type."""
 
     def __init__(self, graph: DataSet, entry: dict[str, Any]) -> None:
         self._splits = {split["name"]: Seeds(graph, split) for split in entry["splits"]}
@@ -81,7 +85,7 @@ class Task:
 
     @property
     def splits(self) -> list[str]:
-        """The names of the splits, of train, val and test."""
+        """The names of the existing splits among train, val and test."""
         return list(self._splits)
 
     def __getitem__(self, split: str) -> Seeds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """The rank of this process, and the address at which the ranks meet."""
+    """The rank of this process, and the address of the store through which the ranks communicate."""
 
     rank: int
     ranks: int

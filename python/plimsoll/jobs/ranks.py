@@ -91,8 +91,8 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
         roll.leave(code)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Skip the interpreter's shutdown: it aborts while the roll's thread waits for a store that ended with rank 0, and
-    # gloo's threads would keep it waiting for ranks that are gone.
+    # Skip the interpreter's shutdown: it would abort while the roll's thread waits for a store that ended with rank 0,
+    # and gloo's threads would keep it waiting for ranks that are gone.
     os._exit(code)
 
 

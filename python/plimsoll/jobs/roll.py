@@ -65,13 +65,15 @@ def meet(where: Place) -> Store:
 
 
 def _require_known(where: Place) -> None:
-    """Errors: `Failure` if the name of rank 0's node has no address here; torch's store would try for minutes."""
+    """Checks that this node can resolve the name of rank 0's node; torch's store would retry for minutes. Errors:
+    `Failure`.
+    """
     try:
         socket.getaddrinfo(where.address, where.port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
         raise Failure(
             f"rank {where.rank}: the node of rank 0, '{where.address}', has no address here ({error.strerror}); set MASTER_ADDR "
-            "to an IP address or a name of it that all nodes can resolve"
+            "to an IP address or a host name of it that all nodes can resolve"
         ) from None
 
 
@@ -84,10 +86,10 @@ class Roll:
 
     def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, stops_together: bool) -> None:
         self._store, self._where, self._watch, self._timeout = store, where, watch, timeout
-        self._stops_together = stops_together  # Whether all ranks stop when one is asked to stop.
+        self._stops_together = stops_together  # whether all ranks stop when one is asked to stop
         self._heard = Heartbeats(where.ranks, where.rank, timeout)
         self._beats = 0
-        self._told_s = 0.0  # The waiting time last reported on stderr.
+        self._told_s = 0.0  # the waiting time last reported on stderr
         self._ends = threading.Event()
         threading.Thread(target=self._listen, args=(store.clone(),), name="roll", daemon=True).start()
         threading.Thread(target=self._look, name="look", daemon=True).start()

@@ -54,7 +54,7 @@ class DataLoader(EpochLoader["Batch"]):
       torch.distributed when an epoch begins, or 0 of 1. As in `DistributedSampler`, each rank gets every
       num_replicas-th graph of the same order. If the graphs do not divide evenly, the order starts again at its
       beginning, or with `drop_last` ends earlier. All ranks have the same number of batches: if limits give a rank
-      fewer, its first batches come again, or with `drop_last` the others leave out theirs.
+      fewer, its first batches come again, or with `drop_last` the other ranks leave out their surplus.
     - `pin_memory`: put batches into pinned memory if there is CUDA; otherwise warn, as torch does.
     - `prefetch_factor`: maximum number of batches made ahead, together at most 16 MiB or one batch. 0 uses no thread.
     - `as_numpy`: return each batch as a dictionary of NumPy arrays of the same names, dtypes and shapes, and
@@ -63,17 +63,17 @@ class DataLoader(EpochLoader["Batch"]):
     - `num_workers`, `persistent_workers` and other arguments for how torch's loader makes batches are accepted.
       Graphs of a `GraphSet` need no processes.
 
-    Memory: the ledger counts the tensors of batches under the tag `blocks` until they are freed, including batches
-    made ahead. After a refusal, no batches are made ahead until the next batch is delivered. If a requested batch is
-    refused, `BudgetExceeded` is raised at once; its text has the bytes held by delivered batches, which is
+    Memory: the ledger counts the tensors of batches under the tag `blocks` until they are freed, including batches made
+    ahead. After a refusal, no batches are made ahead until the next batch is delivered. If a requested batch is
+    refused, `BudgetExceeded` is raised at once; its text has the bytes held by delivered batches, which are also in
     `live_bytes`. The next `next` makes the same batch again, also if the caller's own code was refused memory. After
     any other error in that code, it continues with the following batch, as in torch.
 
-    Epochs: each `iter(loader)` is an epoch, numbered 0, 1, ... in the order in which their first batches are
-    requested; `set_epoch` sets the number of the next one. Epochs of one loader that run at the same time are
-    independent, and `state_dict` describes the one started last. An epoch may be used by one thread at a time. A loader
-    can be pickled: the copy opens the data set by its path and starts with the coming epoch. A child of `fork()`
-    continues with its own thread.
+    Epochs: each `iter(loader)` is an epoch, numbered 0, 1, ... in the order in which their first batches are requested;
+    `set_epoch` sets the number of the next one. Epochs of one loader that run at the same time are independent, and
+    `state_dict` describes the one started last. An epoch may be used by one thread at a time. A loader can be pickled:
+    the copy opens the data set by its path and starts with the coming epoch. A child process made by `fork()` starts
+    its own thread and continues.
 
     Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the graph is
     reached; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.

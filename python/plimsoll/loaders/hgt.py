@@ -1,5 +1,5 @@
-"""Batches with a number of nodes of each type, for heterogeneous graph transformers: PyTorch Geometric's `NodeLoader` over nodes
-that C++ samples.
+"""Batches with a given number of nodes of each type, for heterogeneous graph transformers: PyTorch Geometric's
+`NodeLoader` over nodes that C++ samples.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _REMEDIES = {
 
 
 class HGTLoader(NodeLoader):  # type: ignore[misc]
-    """Iterates over nodes of a graph with types in batches, with a given number of nodes of each type sampled around all of them,
-    and all edges between these (Hu et al., "Heterogeneous graph transformer", WWW 2020).
+    """Iterates over nodes of a graph with types in batches. Around the nodes of a batch it samples a given number of
+    nodes of each type, with all edges between them (Hu et al., "Heterogeneous graph transformer", WWW 2020).
 
     It is PyTorch Geometric's `NodeLoader`, a `torch.utils.data.DataLoader`, and needs no torch-sparse. Batches are those of PyTorch
-    Geometric's `HGTLoader`, except that all neighbours of a node count, not 520 of them.
+    Geometric's `HGTLoader`, except that all neighbours of a node are considered, not only 520.
 
     - `data`: a `HeteroData`, or a `TypedGraph`, which is read into memory.
     - `num_samples`: nodes to sample in each hop, a list for all node types or a dictionary with a list for each.
     - `input_nodes`: as in `plimsoll.TypedNeighborLoader`. `transform` and all other arguments: as in PyTorch Geometric's loader,
-      but without `input_time`, as samples have no times.
-    - `seed`: that of the samples; None draws one from torch's generator for each.
+      but without `input_time`, because samples have no times.
+    - `seed`: the seed of the samples; None draws a new one from torch's generator for each sample.
 
     Errors: `UsageError`; `BudgetExceeded`.
     """
@@ -84,7 +84,7 @@ class HGTSampler(BaseSampler):  # type: ignore[misc]
         self._types = types
         self._counts = [[whole("num_samples", count, 0) for count in num_samples[name]] for name in types.nodes]
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
-        # Numbers that cannot be sampled raise here.
+        # Raises for numbers that cannot be sampled.
         _core.hgt_sample(types.columns(), self._counts, 0, np.empty(0, np.int64), 0)
 
     @property
@@ -99,7 +99,7 @@ class HGTSampler(BaseSampler):  # type: ignore[misc]
         return out
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> HeteroSamplerOutput:
-        """Refuses: a batch of `HGTLoader` is around nodes. Errors: `UsageError`."""
+        """Raises `UsageError`, because `HGTLoader` samples around nodes only."""
         raise UsageError("HGTLoader samples around nodes; plimsoll.LinkNeighborLoader samples around edges")
 
     def _sample(self, number: int, seeds: Tensor) -> HeteroSamplerOutput:

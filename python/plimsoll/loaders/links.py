@@ -39,14 +39,16 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: as in
       `plimsoll.NeighborLoader`; for a graph with types as in `plimsoll.TypedNeighborLoader`, with `time_attr` and
       `temporal_strategy`.
-    - `edge_label_time`: i64 [n], with `time_attr` the time of each edge to predict: samples and negative edges have nothing later.
-    - `before`: with times, sample only edges, and nodes of negative edges, before the time of the edge to predict, not those at this
-      time. If that is the time of the edge itself, the edge is then not in its own sample.
+    - `edge_label_time`: with `time_attr`, the time of each edge to predict, i64 [n]. Samples and negative edges contain
+      nothing later.
+    - `before`: with times, sample only edges, and nodes for negative edges, whose time is before that of the edge to
+      predict, not equal to it. An edge of the graph that is to be predicted at its own time is then not in its own
+      sample.
     - `window`: with times, sample no edges that are older than the edge to predict by more than this.
     - `edge_label_index`: i64 [2, n], sources and targets; the name of a split in `Graph.edge_splits`; or None for all
       edges. In a graph with types, an edge type, or a pair of it and i64 [2, n].
     - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and all other arguments: as in PyTorch
-      Geometric's loader. torch provides order, negative edges and worker processes.
+      Geometric's loader. torch determines the order, draws negative edges and runs worker processes.
     - `seed`: as in `Graph.sampler`.
     - `exclude_targets`: do not sample the edges that a batch predicts, nor their reverses, as
       `sampling.exclude_targets` in a recipe. PyTorch Geometric's loader samples them.
@@ -96,7 +98,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
             return
         require_times(None, {"before": before, "window": window is not None})
         if edge_label_time is not None or time_attr is not None:
-            raise UsageError("edge_label_time, time_attr: this data has no times; a graph with types, a HeteroData or a Data may have some")
+            raise UsageError("edge_label_time, time_attr: this data has no times; give a graph with types, a HeteroData or a Data with times")
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
         sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed, exclude_targets)

@@ -46,8 +46,9 @@ class ListStream:
 class ListBatches:
     """The counterpart of `_core.Batches` for any sequence. Not counted by the ledger.
 
-    `options` may have max_nodes and max_edges, limits per batch. `collate` puts items together, in worker processes if
-    `processes` asks for some. `sampler` determines the order of the items, `batch_sampler` the items of whole batches.
+    `options` may have max_nodes and max_edges, limits per batch. `collate` combines items into a batch, in worker
+    processes if `processes` asks for some. `sampler` determines the order of the items, `batch_sampler` the items of
+    whole batches.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What `LinkNeighborLoader` needs for a graph with types, or with times."""
+"""Options and samplers of `LinkNeighborLoader` for a graph with types or times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plimsoll.loaders.typed_neighbours import is_bidirectional, require_times, t
 
 
 class LinkSampling(NamedTuple):
-    """The arguments of `LinkNeighborLoader` that say what is sampled."""
+    """The arguments of `LinkNeighborLoader` that determine the sample."""
 
     num_neighbors: Any
     replace: bool
@@ -29,12 +29,14 @@ class LinkSampling(NamedTuple):
 
 
 def typed_source(data: Any, given: LinkSampling, has_label_time: bool) -> tuple[Any, TypedNeighborSampler]:
-    """Returns the data as PyTorch Geometric's loader takes it, and a sampler of it. Errors: `UsageError`."""
+    """Returns the data in the form that PyTorch Geometric's loader accepts, and a sampler for it. Errors:
+    `UsageError`.
+    """
     if given.exclude_targets:
-        raise UsageError("exclude_targets: is for graphs of one node type")
+        raise UsageError("exclude_targets: is supported only for graphs with one node type")
     if has_label_time != (given.time_attr is not None):
         missing = "edge_label_time" if given.time_attr is not None else "time_attr"
-        raise UsageError(f"edge_label_time, time_attr: go together, and {missing!r} is not set")
+        raise UsageError(f"edge_label_time and time_attr must be given together; {missing!r} is not set")
     chosen = given.temporal_strategy == "last"
     require_times(given.time_attr, {"temporal_strategy": chosen, "before": given.before, "window": given.window is not None})
     types = types_of(data, given.time_attr, given.weight_attr)

@@ -33,23 +33,24 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
     """Iterates over nodes of a graph with types in batches, with neighbours sampled around them. `plimsoll.NeighborLoader` makes
     one for such graphs.
 
-    A batch equals that of `torch_geometric.loader.NeighborLoader`, a `torch_geometric.data.HeteroData`: of each node type its
-    attributes, such as `x` and `time`, for the sampled nodes, `n_id` i64 [N], with disjoint subgraphs `batch` i64 [N], and
-    `num_sampled_nodes`; of each edge type `edge_index` i64 [2, M], its attributes, `e_id` i64 [M] and `num_sampled_edges`; of the
-    type of the seeds `input_id`, `seed_time` if `input_time` was given, and `batch_size`.
+    A batch equals that of `torch_geometric.loader.NeighborLoader`, a `torch_geometric.data.HeteroData`. Each node type
+    has its attributes, such as `x` and `time`, for the sampled nodes, `n_id` i64 [N], `num_sampled_nodes` and, with
+    disjoint subgraphs, `batch` i64 [N]. Each edge type has `edge_index` i64 [2, M], its attributes, `e_id` i64 [M] and
+    `num_sampled_edges`. The type of the seeds also has `input_id`, `batch_size` and, if `input_time` was given,
+    `seed_time`.
 
     - `data`: a `TypedGraph`, a `HeteroData`, a `FeatureStore` and a `GraphStore` with types, or a `Data` with `time_attr`.
     - `num_neighbors`: maximum number of neighbours per node and edge type, by hop; -1 for all. A list for all edge types, or a
       dictionary with a list for each.
     - `input_nodes`: a node type, or a pair of a node type and its seeds: whole numbers, a mask, or None for all. A seed that
       repeats in a batch becomes several nodes, each with its own edges.
-    - `time_attr`: attribute with the times of nodes or edges, whole numbers of any unit; of a `TypedGraph` "time", in nanoseconds.
-      Each seed then has a subgraph of its own, without an edge or node after the time of the seed. An edge has its own time, or
-      that of its source; in a `TypedGraph` that of the row with the key.
+    - `time_attr`: attribute with the times of nodes or edges, whole numbers in any unit; for a `TypedGraph` "time", in
+      nanoseconds. Each seed then has its own subgraph, without edges or nodes later than the seed. The time of an edge
+      is its own, or else that of its source; in a `TypedGraph` it is that of the row with the foreign key.
     - `input_time`: i64 [seeds], the time of each seed. None: the time of its node.
     - `temporal_strategy`: "uniform", or "last" for the latest neighbours.
     - `window`: with times, sample no edges that are older than the seed by more than this.
-    - `before`: with times, sample only edges before the time of the seed, not those at this time.
+    - `before`: with times, sample only edges whose time is before that of the seed, not equal to it.
     - `replace`, `disjoint`, `weight_attr`, `transform`, `sampler`, `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`,
       `num_replicas`, `pin_memory`, `prefetch_factor`: as in `plimsoll.NeighborLoader`.
     - `subgraph_type`: "directional", or "bidirectional" for the reverse edges as well. `directed=True` is accepted.
@@ -131,7 +132,9 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         return SeedBatches(count, self._options, self.sampler, self._sampled)
 
     def _loading(self, *, with_seeds: bool = True) -> _core.TypedLoading:
-        """Returns how batches are made. A batch of given seeds needs no copy of all of them."""
+        """Returns how batches are made. `with_seeds` is False for a batch of given seeds, which needs no copy of all
+        seeds.
+        """
         from plimsoll.data.typed_samplers import TypedSampling
 
         options = self._options
@@ -235,7 +238,7 @@ def types_of(data: Any, time_attr: str | None, weight_attr: str | None) -> Sampl
 
 
 def require_times(time_attr: str | None, given: dict[str, bool]) -> None:
-    """Checks that arguments for times are given with `time_attr` only. Errors: `UsageError`."""
+    """Checks that arguments for times are given only together with `time_attr`. Errors: `UsageError`."""
     for name, is_given in given.items():
         if is_given and time_attr is None:
             raise UsageError(f"{name}: needs time_attr, the attribute with the times of nodes or edges")
@@ -258,8 +261,8 @@ def is_bidirectional(subgraph_type: Any) -> bool:
 def _batch_of_graph(
     graph: TypedGraph, sampled: dict[str, Tensor], pairs: dict[EdgeName, Tensor], as_sampled: dict[EdgeName, Tensor]
 ) -> HeteroData:
-    """Returns the columns of the sampled nodes and edges, as `TypedGraph.to_pyg` has them. `as_sampled` has the numbers of the
-    edges of a type; types outside it have reverse edges, which have neither times nor columns.
+    """Returns the columns of the sampled nodes and edges under the names of `TypedGraph.to_pyg`. `as_sampled` has the
+    edge numbers of each type; types that are not in it have reverse edges, without times and columns.
     """
     import torch
     from torch_geometric.data import HeteroData

@@ -23,7 +23,7 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
     PyTorch Geometric's code; `plimsoll.nn.why_not` gives the reason.
     """
 
-    # PyTorch Geometric generates code for each layer class. It would look for the argument types in the source of this
+    # PyTorch Geometric generates code for each layer class. It would look for argument types in the source of this
     # class, which does not state them, and would start from the parent's generated code, which cannot be explained.
     propagate = MessagePassing.propagate
     edge_updater = MessagePassing.edge_updater

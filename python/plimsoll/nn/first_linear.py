@@ -14,7 +14,7 @@ from plimsoll.nn import reasons
 
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
-#: A linear layer, and the function that the rest of the network computes.
+#: A linear layer, and a function that runs the rest of the network.
 Split: TypeAlias = tuple[torch.nn.Module, Callable[[Tensor], Tensor]]
 
 

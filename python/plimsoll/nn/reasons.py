@@ -1,8 +1,8 @@
 """Reasons why a layer runs PyTorch Geometric's code instead of a fused operator, as text, or None.
 
-The operators compute the same as the layers' own code, but as one step. Hooks, explanations and transformations that
-observe or change steps of that code need the code itself. Arguments that it does not accept are also passed to it, so
-that it raises its own errors.
+An operator computes the same as the layer's own code, but in one step. Hooks, explanations and transformations that
+observe or change steps of that code need the code itself. Arguments that this code does not accept are also passed to
+it, so that it raises its own errors.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: An
         return "sums are fused only on the CPU"
     if any(tensor.dtype not in (torch.float32, torch.float64) for tensor in given) or torch.is_autocast_enabled("cpu"):
         return "sums are fused only in float32 and float64, and not under autocast"
-    own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # Such as eps, whose dtype the sum gets.
+    own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # for example eps, whose dtype the result has
     if len({tensor.dtype for tensor in [*given, *own]}) > 1:
         return "x and the layer have different dtypes"
     if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):

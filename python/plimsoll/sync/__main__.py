@@ -174,7 +174,7 @@ def beside_training(run: Path, texts: list[str]) -> int:
     os.dup2(log, 1)
     os.dup2(log, 2)
     with alone(run, takes_over=True):
-        # What an older process has sent is known only while the lock is held.
+        # The record of what an earlier process sent is reliable only while this process holds the lock.
         run_trackers = [open_tracker(text, run) for text in texts]
         if follow([Followed(tracker) for tracker in run_trackers], pipe_is_open, patience=600):
             say(f"all sent; {time.process_time():.2f} s of processor time, at most {max_memory() >> 20} MiB")
@@ -184,7 +184,9 @@ def beside_training(run: Path, texts: list[str]) -> int:
 
 
 def max_memory() -> int:
-    """Returns the maximum resident bytes of this process. `getrusage` would include its parent's at the time of the fork."""
+    """Returns the maximum resident bytes of this process. `getrusage` would include those of its parent at the time of
+    the fork.
+    """
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
@@ -201,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `plimsoll sync` and returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="plimsoll sync",
-        description="Send the journal of a run to TensorBoard and MLflow. Events that have arrived are not added twice.",
+        description="Send the journal of a run to TensorBoard and MLflow. Events that the tracker already has are not sent twice.",
         epilog="Example: plimsoll sync runs/gat --tracker mlflow:http://127.0.0.1:5000",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from plimsoll.sync.tracker import Refused
 
 PIP = "pip install mlflow"
-KEY = "plimsoll.key"  # tag with our own key of a run, which finds a run whose creation was not confirmed
+KEY = "plimsoll.key"  # tag with a unique key per run, by which a run is found whose creation was not confirmed
 
 
 class Metric(NamedTuple):
