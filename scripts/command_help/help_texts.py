@@ -132,7 +132,7 @@ def option_of_cli11(name, text):
 
 
 def option_of_argparse(name, text, usage):
-    """An option of a Python verb; `usage` has optional ones in brackets."""
+    """An option of a Python verb; `usage` shows optional ones in brackets."""
     names, value = re.fullmatch(r"((?:-[\w-]+,?)+|[^\s{]*) ?(.*)", name).groups()
     words = value[1:-1].split(",") if value.startswith("{") else []
     first = names.split(",")[0] or value
@@ -157,5 +157,5 @@ def read_verb(words):
 
 
 def all_verbs(verb):
-    """The verbs that do something, without those that only have verbs below them."""
+    """The verbs that can be run, without those that only group other verbs."""
     return [leaf for below in verb.verbs for leaf in all_verbs(below)] if verb.verbs else [verb]
