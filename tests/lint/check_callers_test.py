@@ -41,7 +41,7 @@ def test_clean_tree_passes(tmp_path):
 
 def test_exceptions_without_need_are_found(tmp_path):
     done = subprocess.run([sys.executable, CHECK_CALLERS, tmp_path], capture_output=True, text=True)
-    assert done.returncode == 1 and "src/kernels/cuda.h: cuda_free: programs use it, or it is gone" in done.stdout
+    assert done.returncode == 1 and "src/kernels/cuda.h: cuda_free: programs use it, or it no longer exists" in done.stdout
 
 
 @pytest.mark.parametrize("text, name", [

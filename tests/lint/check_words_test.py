@@ -52,7 +52,7 @@ def test_an_entry_allows_as_many_lines_as_it_says(tmp_path):
 
 
 @pytest.mark.parametrize("entry, expected", [
-    ("src/io/gone.cc (1): why", "src/io/gone.cc compares with no word; take the line out"),
+    ("src/io/gone.cc (1): why", "src/io/gone.cc does not compare with a word; remove the line"),
     ("src/io/a.cc (2): why", "says 2: lower it"),
     ("src/io/a.cc (1):", "expected `path (count): reason`"),
 ])

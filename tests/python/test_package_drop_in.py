@@ -221,7 +221,7 @@ print(tempfile.tempdir)
 def test_other_graphs_are_refused_with_the_reason():
     with pytest.raises(plimsoll.UsageError, match="input_nodes: is missing; give a node type"):
         plimsoll.NeighborLoader(HeteroData(), [2])
-    with pytest.raises(plimsoll.UsageError, match="input_time: is not supported; it goes with time_attr"):
+    with pytest.raises(plimsoll.UsageError, match="input_time: is not supported; it needs time_attr"):
         plimsoll.NeighborLoader(large(), [2], input_time=torch.arange(3))
     with pytest.raises(plimsoll.UsageError, match="no node type and no edge type has it"):
         plimsoll.LinkNeighborLoader(large(), [2], time_attr="time", edge_label_time=torch.arange(3))

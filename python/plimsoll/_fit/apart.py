@@ -42,7 +42,7 @@ class Apart(NamedTuple):
 
 
 def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss, batch_norm: bool = False) -> Apart:
-    """Tries a step on these graphs with a copy of the model and returns how independent its blocks are.
+    """Runs a trial step on these graphs with a copy of the model and returns how independent its blocks are.
 
     With `batch_norm`, blocks run in several passes, which leave the counters of batch norm unchanged. Blocks must not
     run in parallel if a step changes the model or the loss, such as running statistics, or draws from Python's `random`
@@ -85,7 +85,7 @@ def drawing(seed: int) -> Iterator[None]:
 
 
 def _around() -> bool:
-    """Returns whether the caller's thread has a state that other threads would not have."""
+    """Returns whether the caller's thread has torch state that other threads would lack."""
     return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
 
 

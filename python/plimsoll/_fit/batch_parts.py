@@ -26,7 +26,7 @@ def parts_of(batch: Data, counts: Iterable[int]) -> list[Data]:
 
 
 def followed(keys: Sequence[str]) -> list[str]:
-    """Returns the fields that `follow_batch` named when a batch with these keys was made."""
+    """Returns the fields in `follow_batch` with which a batch with these keys was made."""
     names = [key.removesuffix("_batch") for key in keys if key.endswith("_batch")]
     return [name for name in names if f"{name}_ptr" in keys]
 

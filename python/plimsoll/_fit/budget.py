@@ -32,7 +32,8 @@ SETTLING = 1.2
 
 
 def smallest_budget(peak: int, spread: int = SPREAD) -> int:
-    """Returns the smallest budget, in bytes of whole MiB, for a process with this peak and others that run the same.
+    """Returns the smallest budget, in bytes of whole MiB, for any process that runs the same work as one with this
+    peak.
 
     It includes the slack that is kept free. With `spread` 0 it is for this process only.
     """
@@ -78,7 +79,8 @@ def _of_device(refused: BudgetExceeded) -> bool:
 
 _in_force: dict[int, weakref.ref[budget]] = {}  # by number, in the order in which they were entered
 _numbers = itertools.count()
-# Guards entering and leaving. Reentrant, because a garbage collection meanwhile may leave a budget in the same thread.
+# Guards entering and leaving. Reentrant, because a garbage collection during either may leave a budget in the same
+# thread.
 _moves = threading.RLock()
 
 

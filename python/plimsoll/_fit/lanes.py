@@ -231,7 +231,7 @@ def _fold(nodes: list[Node], free: list[Node]) -> None:
 
 
 def _tree(lanes: range) -> tuple[int, list[Node]]:
-    """Returns the maximum number of open sums for these lanes, and the nodes that remain at the end."""
+    """Returns the maximum number of open sums for these lanes, and the remaining nodes."""
     open_nodes: list[Node] = []
     max_open = 0
     for lane in lanes:

@@ -45,7 +45,7 @@ class OnDevice:
             self._bring_home(before, names)
 
     def _bring_home(self, before: list[Tensor], names: list[tuple[torch.nn.Module, str, Tensor | None]]) -> None:
-        # Everything that cannot fail comes first, because no copy works after an error of the GPU.
+        # Do first what cannot fail, because no copy works after an error of the GPU.
         changed = [(here, tensor.data) for tensor, here in zip(self._own, before) if id(tensor) in self._buffers]
         for tensor, here in zip(self._own, before):
             tensor.data, tensor.grad = here, None

@@ -274,7 +274,8 @@ class _Found:
         self._largest: list[Data] = []  # the largest by nodes, and by edges
 
     def go_through(self, needs: Needs) -> None:
-        """Runs parts of the largest batches, and these batches. Errors: `UsageError` if there are no batches."""
+        """Runs parts of the largest batches, then the largest batches themselves. Errors: `UsageError` if there are no
+        batches."""
         largest: list[tuple[int, Data]] = []
         for batch in self._once():
             if not isinstance(batch, Data | HeteroData):

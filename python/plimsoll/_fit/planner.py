@@ -40,7 +40,7 @@ class Need(NamedTuple):
 
 
 class Needs:
-    """Tapes of a few batches, and the needs of all others computed from them.
+    """Tapes of a few batches, and the memory of all other batches, computed from these tapes.
 
     The result is exact if the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, or in
     these and the rows that padding to the largest graph makes, and if all batches have the same sequence of
@@ -166,7 +166,7 @@ class Needs:
         if self._several and size.graphs == 1:
             return size in self.tapes
         rows = np.array([self._terms(other) for other in self.tapes if other.graphs > 1 or not self._several], float)
-        scale = rows.max(axis=0, initial=1)  # The numbers of pairs of rows are much larger than the others.
+        scale = rows.max(axis=0, initial=1)  # The numbers of pairs of rows are much larger than the other counts.
         rank = np.linalg.matrix_rank
         return bool(rank(rows / scale) == rank(np.vstack([rows, self._terms(size)]) / scale))
 

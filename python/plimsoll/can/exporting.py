@@ -25,7 +25,7 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     classifier with the names in docs/formats/safetensors.md.
 
     "onnx" writes the network of a detector or an autoencoder. Inputs are `x` f32 [N, F], `edge_index` i64 [2, E] and,
-    if the model uses it, `edge_attr` f32 [E, K]. A detector also takes `batch` i64 [N], from 0 without gaps, and
+    if the model uses it, `edge_attr` f32 [E, K]. A detector also needs `batch` i64 [N], from 0 without gaps, and
     returns `logits` f32 [G, 2]. An autoencoder returns `mu` and `logvar` f32 [N, latent], and, decoded from `mu`,
     `features` f32 [N, F - 1], `id_logits` and `neighbour_logits` f32 [N, IDs].
 

@@ -247,7 +247,7 @@ def _separated(joined: Data, slices: dict[Any, Any], file: Path) -> Iterator[Dat
 
     starts = next((of_column for of_column in slices.values() if getattr(of_column, "ndim", 0) == 1), None)
     if starts is None:  # The slices of attributes that are mappings or lists are mappings or lists too.
-        raise InputError(f"{file}: its slices do not say where each graph begins")
+        raise InputError(f"{file}: its slices do not define where each graph begins")
     for i in range(len(starts) - 1):
         try:
             graph = separate(Data, joined, i, slices, decrement=False)

@@ -91,7 +91,7 @@ class Heartbeats:
         return waiting_s >= max(self._timeout, _TIMES_THE_LONGEST * longest_step_s)
 
     def time_to_stop(self, longest_step_s: float, store_answers: bool) -> float:
-        """Returns how many seconds a rank that was asked to stop waits for the others.
+        """Returns how many seconds a rank that was asked to stop waits for the other ranks.
 
         If all of them are alive it waits at least as long as the longest step so far.
         """

@@ -50,7 +50,7 @@ def meet(where: Place) -> Store:
         if "EADDRINUSE" in str(error):
             raise Failure(f"port {where.port} of {where.port_from} is in use; set MASTER_PORT to a free port") from None
         raise Failure(
-            f"rank {where.rank} did not reach the others at {where.address}:{where.port} within {limit:g} s; set MASTER_ADDR and "
+            f"rank {where.rank} did not reach the other ranks at {where.address}:{where.port} within {limit:g} s; set MASTER_ADDR and "
             "MASTER_PORT to the address of rank 0"
         ) from None
     store = PrefixStore(f"plimsoll/{where.attempt}", tcp)
@@ -80,8 +80,8 @@ def _require_known(where: Place) -> None:
 class Roll:
     """Finds out which rank is gone or stalled, and ends this process if it would wait for that rank.
 
-    One thread reports to the store that this process is alive, and reads the reports of the others. A second thread
-    watches the main thread. It never uses the store, because the store's server may be what has stalled.
+    One thread reports to the store that this process is alive, and reads the reports of the other ranks. A second
+    thread watches the main thread. It never uses the store, because the store's server may be what has stalled.
     """
 
     def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, stops_together: bool) -> None:
@@ -140,7 +140,7 @@ class Roll:
             # Otherwise the launcher is gone, and the ranks continue without it.
 
     def _beat(self, store: Store, seconds: float) -> str:
-        """Sends one heartbeat and reads those of the others. Returns why this rank has to end, or ""."""
+        """Sends one heartbeat and reads those of the other ranks. Returns why this rank has to end, or ""."""
         self._beats += 1
         mine = Beat(self._beats, self._watch.waiting_s, self._watch.in_step, self._watch.stopping)
         store.set(f"beat/{self._where.rank}", mine.text())

@@ -75,7 +75,7 @@ def train(
     - `run`: folder of the run.
     - `overrides`: values for recipe keys such as "training.max_epochs".
     - `seeds`: number of seeds, 1 to 1000.
-    - `stages`: run only these stages, using what earlier runs left in `run`.
+    - `stages`: run only these stages, using the results of earlier runs in `run`.
     - `teacher`: a model file to use as the teacher instead of training one.
     - `resume`: continue from the last checkpoint. A run that was rounded differently, by another level of kernels or
       another version of torch or Plimsoll, is refused unless `allow_other_rounding` is true.
@@ -87,7 +87,7 @@ def train(
 
     If torch.distributed is initialised, all processes of the default group, which must use gloo, call this with the
     same arguments and train together (docs/ranks.md). Rank 0 writes, and all ranks get its report. If the manifest of
-    the finished run cannot be written, a `RuntimeWarning` says so; `resume` writes it.
+    the finished run cannot be written, a `RuntimeWarning` reports this; a call with `resume` writes it.
 
     Errors: `UsageError`; `InputError`; `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """

@@ -97,7 +97,7 @@ class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
             return super().forward(x, edge_index, edge_attr, return_attention_weights)
         sources, targets = reasons.ends(x)
         others = targets is not sources
-        own = self.lin_r if others or not self.share_weights else None  # The targets' own projection.
+        own = self.lin_r if others or not self.share_weights else None  # The projection of the targets, if it is a separate one.
         edge_attr = _column(edge_attr)
         out, alpha, *_ = torch.ops.plimsoll.gatv2(
             sources, self.lin_l.weight, self.lin_l.bias, targets if others else None, own and own.weight,

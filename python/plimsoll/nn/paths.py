@@ -30,7 +30,8 @@ def path_edges(edge_index: Tensor, num_nodes: int, direction: Direction = "both"
     """Returns the edges i64 [2, E] in the form that path layers read, without self-loops.
 
     With `direction` "descendant" paths walk each edge once, from its lower to its higher node, whichever way it is
-    stored; with "ancestor" the other way. In a tree whose parents have lower numbers these lead down and up.
+    stored; with "ancestor" the other way. In a tree whose parents have lower numbers than their children, paths then
+    lead down the tree or up.
 
     Errors: RuntimeError for nodes out of range, and if there may be 2^63 paths or more.
     """
