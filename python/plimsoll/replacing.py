@@ -28,7 +28,7 @@ def failures_of(path: Path) -> Iterator[None]:
         reason = error if isinstance(error, OSError) else error.__context__  # torch.save hides the error of its stream.
         if not isinstance(reason, OSError):
             raise
-        raise Failure(f"{path} cannot be written: {reason}; make room, or name another output") from error
+        raise Failure(f"{path} cannot be written: {reason}; free some space, or name another output") from error
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss,
         except BudgetExceeded:
             raise
         except Exception:
-            return Apart()  # Training raises the same error.
+            return Apart()  # Training will raise the same error.
         if asked.called or not torch.equal(drawn, torch.default_generator.get_state()):
             return Apart()
     hooked = any(getattr(module, hooks) for module in model.modules() for hooks in _HOOKS) or any(

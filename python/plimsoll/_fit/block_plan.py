@@ -94,7 +94,7 @@ def plan_on_device(
     host_batch, step_bytes = batch_bytes(blocks.load(sizes[worst.size].graphs)), needs.trial.optimizer_step
     del needs
     gc.collect()
-    with suppress(UsageError):  # If the caller has tensors on the device, the earlier measurement stays.
+    with suppress(UsageError):  # If the caller has tensors on the device, the earlier measurement is kept.
         device.measure_again()
     # Operators may allocate differently in large blocks than in small ones.
     region = resident + packed + packed // 64 + _MIB + 2 * bytes_of([*model.buffers()])  # Buffers are kept for a second try.
@@ -146,7 +146,8 @@ def plan_blocks(
     worst = _worst(needs, blocks, sizes)
     trial = needs.trial
     gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
-    # Buffers are kept for a second try of a block. Before that, the trial has a copy of the model and the optimizer.
+    # Copies of buffers are kept in case a block runs again. Before training, the trial holds a copy of the model and
+    # the optimizer.
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients + bytes_of([*model.buffers()])
     state = max(state, trial.parameters + trial.optimizer_state)
     parameters = bytes_of([*trial.model.parameters()])
@@ -170,7 +171,7 @@ def plan_blocks(
             f"for the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
             "blocks"
         )
-    # Leave as much memory free as the smallest budget does, in case the process holds more than planned.
+    # Leave as much memory free as the smallest budget leaves, in case the process holds more than planned.
     free = budget - _torch.slack(budget) - SPREAD
     # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
     also_held = max(parameters, step_bytes)

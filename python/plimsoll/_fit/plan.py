@@ -79,7 +79,7 @@ class Plan:
 
     @property
     def smallest_budget(self) -> int:
-        """The smallest budget that the run works with in any such process, in bytes of whole MiB.
+        """The smallest budget that the run works with in any process like this one, in bytes of whole MiB.
 
         It is the peak plus the slack of `plimsoll.budget` plus 2 MiB; for a device the peak plus `between`.
         """

@@ -1,4 +1,5 @@
-"""Examines a model before `plimsoll.fit` trains it, and plans its steps, again if its parameters are frozen or unfrozen."""
+"""Examines a model before `plimsoll.fit` trains it, and plans its steps. Plans again if parameters are frozen or
+unfrozen."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ from plimsoll.journal import RunJournal
 
 
 class Training:
-    """A model with its optimizer, data and loss. Call `look`, then `plan`, whose steps train until `is_outdated`."""
+    """A model with its optimizer, data and loss. Call `look`, then `plan`; train with its steps until `is_outdated`."""
 
     def __init__(
         self,
@@ -54,8 +55,8 @@ class Training:
         self._steps: Steps | None = None
 
     def look(self, couples: str) -> None:
-        """Tries the model and the loss on a few graphs. Errors: `UsageError` if blocks would give another result than
-        the batch.
+        """Tries the model and the loss on a few graphs. Errors: `UsageError` if the result of blocks would differ from
+        that of the batch.
         """
         self._find_min_graphs(own_statistics=couples == "allow")
         found = self._couplings()

@@ -24,7 +24,7 @@ from plimsoll._fit.steps import Forward, Loss, loss_of
 T = TypeVar("T")
 R = TypeVar("R")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
-#: Makes a context in which random numbers are drawn in another way.
+#: Makes a context that determines how random numbers are drawn.
 Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
@@ -34,7 +34,7 @@ class Tape(NamedTuple):
     size: Size
     recording: _torch.Recording
     batch: int  #: Bytes of the batch's tensors.
-    buffers: dict[str, int] = {}  #: Bytes of the fields that are in buffers of a loader.
+    buffers: dict[str, int] = {}  #: Bytes of each field that is in a buffer of a loader.
 
     @property
     def step(self) -> int:
@@ -132,7 +132,7 @@ class Trial:
                 for hook in hooks:
                     hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
-                # Steps on batches of other sizes would not reuse the memory that this one's tensors leave.
+                # Steps on batches of other sizes would not reuse the memory that the tensors of this step leave.
                 settle()
         if self._device is not None:
             return Tape(size_of(batch), recording, self.bytes_of(list(tensors_in(batch.to_dict()))))

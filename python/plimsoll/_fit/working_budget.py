@@ -23,8 +23,8 @@ def prepared_within(
     prepare: Callable[[ExitStack], R],
     smallest: Callable[[R], int],
 ) -> tuple[budget_of_process, R]:
-    """Enters the budget and `context`, which stay in force until `enter` is left. Returns the budget and the result of
-    `prepare`.
+    """Enters the budget and `context`, which stay in force until the context `enter` ends. Returns the budget and the
+    result of `prepare`.
 
     Errors: `BudgetExceeded`, which names the budget that `smallest` returns for what is prepared without this budget.
     """
@@ -47,7 +47,8 @@ def prepared_within(
 
 
 def with_working_budget(refused: BudgetExceeded, budget: Budget, smallest: Callable[[], int]) -> BudgetExceeded:
-    """Returns the refusal. Its text names the smallest budget, if it did not and `smallest` finds one."""
+    """Returns the refusal, after adding the budget that `smallest` finds to its text, unless the text already names
+    one."""
     if budget is None or _NAMED in str(refused) or "device budget" in str(refused):
         return refused
     refused.free_frames()

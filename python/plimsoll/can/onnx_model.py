@@ -62,7 +62,7 @@ def write_onnx(file: ModelFile, path: Path, name: str) -> None:
 
 
 class _Graph:
-    """The nodes of an ONNX graph in the order of computation. A value is identified by its name."""
+    """The nodes of an ONNX graph in the order of computation. Values are identified by name."""
 
     def __init__(self, weights: dict[str, NDArray[np.float32]]) -> None:
         self.nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []

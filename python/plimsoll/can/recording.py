@@ -1,4 +1,4 @@
-"""A capture among the frames of a data set."""
+"""One capture in a data set of frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from plimsoll.data.tables import Row
 
 @dataclass(frozen=True)
 class Recording(Row):
-    """One capture among frames: `frames[recording.slice]` selects its frames. docs/formats/frames.md explains the fields."""
+    """One capture in a data set of frames: `frames[recording.slice]` selects its frames. docs/formats/frames.md
+    explains the fields."""
 
     name: str
     split: str

@@ -1,4 +1,4 @@
-"""The tables of a manifest (docs/formats/) as Python values."""
+"""The tables in a manifest (docs/formats/) as Python values."""
 
 from __future__ import annotations
 

@@ -59,12 +59,12 @@ def _parser() -> argparse.ArgumentParser:
 
     convert = verbs.add_parser("convert", help="convert between graph sets and files of PyTorch Geometric")
     convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
-    convert.add_argument("--out", required=True, metavar="PATH")
+    convert.add_argument("--out", required=True, metavar="PATH", help="write to this folder, or to this DBC file")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="leave out these attributes, for which a "
                                                                                     "graph_set has no column")
     convert.add_argument("--trust", action="store_true", help="also load files that may run code")
-    convert.add_argument("--bus", metavar="NAME", help="convert this bus, if the description covers several")
-    convert.add_argument("--budget", metavar="SIZE")
+    convert.add_argument("--bus", metavar="NAME", help="convert only this bus, if the file describes several")
+    convert.add_argument("--budget", metavar="SIZE", help="limit memory to this size, such as 256MiB or 2GB")
     convert.set_defaults(work=_convert)
 
     systems = verbs.add_parser("import", help="convert files of other systems").add_subparsers(required=True, metavar="SYSTEM")
@@ -78,7 +78,8 @@ def _parser() -> argparse.ArgumentParser:
 
     exported = verbs.add_parser("export", help="convert a model file to a state_dict or to ONNX")
     exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
-    exported.add_argument("--to", required=True, choices=["state_dict", "onnx"])
+    exported.add_argument("--to", required=True, choices=["state_dict", "onnx"], help="write tensors by name to a .pt file (state_dict), or "
+                                                                                          "the network as ONNX (onnx)")
     exported.add_argument("--out", metavar="FILE", help="write to this file; default: MODEL with the extension .pt or .onnx")
     exported.set_defaults(work=_export)
 

@@ -178,8 +178,8 @@ class Roll:
         if working and mine.waiting_s - self._told_s >= self._timeout and self._heard.is_first_to_wait():
             self._told_s = mine.waiting_s
             who = ", ".join(self._describe(store, rank) for rank in working)
-            print(f"plimsoll: has waited for {who} for {mine.waiting_s:.0f} s; it is alive and "
-                  "working", file=sys.stderr, flush=True)
+            print(f"plimsoll: rank {self._where.rank} has waited {mine.waiting_s:.0f} s for {who}, still alive and working",
+                  file=sys.stderr, flush=True)
         return ""
 
     def _look(self) -> None:

@@ -17,7 +17,7 @@ FIELDS = ("x", "edge_index", "edge_attr", "y", "pos", "num_nodes", "node_y")
 
 
 class Collator:
-    """Makes batches of any graphs of a selection, in the caller's thread."""
+    """Makes batches of given graphs of a selection, in the caller's thread."""
 
     def __init__(self, dataset: Graphs, follow: Collection[str] = (), left_out: Collection[str] = ()) -> None:
         self._follow, self._left_out = follow, left_out

@@ -66,8 +66,8 @@ class DataLoader(EpochLoader["Batch"]):
     Memory: the ledger counts the tensors of batches under the tag `blocks` until they are freed, including batches made
     ahead. After a refusal, no batches are made ahead until the next batch is delivered. If a requested batch is
     refused, `BudgetExceeded` is raised at once; its text has the bytes held by delivered batches, which are also in
-    `live_bytes`. The next `next` makes the same batch again, also if the caller's own code was refused memory. After
-    any other error in that code, it continues with the following batch, as in torch.
+    `live_bytes`. The next call of `next` makes the same batch again, also if the caller's own code was refused memory.
+    After any other error in that code, it continues with the following batch, as in torch.
 
     Epochs: each `iter(loader)` is an epoch, numbered 0, 1, ... in the order in which their first batches are requested;
     `set_epoch` sets the number of the next one. Epochs of one loader that run at the same time are independent, and

@@ -215,11 +215,11 @@ class Epoch(Iterator[Batch_co]):
         if progress.delivered == progress.steps:
             raise StopIteration
         if self._stream is None or self._process != os.getpid():
-            # This is needed after an error, and in a child of fork(), which does not have its parent's threads.
+            # Open the stream again after an error, and in a child of fork(), which does not have its parent's threads.
             self._open(progress.epoch, progress.delivered)
         try:
             tensors = self._batches.next(self._stream, self._loader._numpy)
-        except Exception:  # A list continues after an item that failed.
+        except Exception:  # The stream of a list continues after an item that failed.
             progress.delivered = getattr(self._stream, "coming", progress.delivered)
             raise
         progress.delivered += 1

@@ -23,7 +23,7 @@ class SeedBatches(ListBatches):
     def __init__(self, count: int, options: dict[str, Any], sampler: Iterable[int] | None, sample: Sample) -> None:
         super().__init__(range(count), options, list, {}, sampler)
         self._sample = sample
-        self._delivered: list[_core.Neighbours] = []  # makers of batches that may not be freed yet
+        self._delivered: list[_core.Neighbours] = []  # objects that made batches which may not be freed yet
 
     @property
     def live_bytes(self) -> int:

@@ -26,8 +26,8 @@ _NAMES = {kind.__name__ for kind in _FUSED}
 
 
 class Layer(NamedTuple):
-    """The outcome of `replace` for one layer: its name in the model ("" is the model itself), its former class, and the
-    reason.
+    """The result of `replace` for one layer: its name in the model ("" for the model itself), its former class, whether
+    it was replaced, and the reason, "" if there is none.
     """
 
     name: str

@@ -50,7 +50,7 @@ class Followed:
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self.done = False  # Everything was sent, or the tracker refused it.
+        self.done = False  # Whether everything was sent, or the tracker refused the data.
         self.refused = False
         self._again = 0.0
         self._wait = FIRST_WAIT
@@ -167,7 +167,7 @@ def beside_training(run: Path, texts: list[str]) -> int:
         return 2
     print("ready", flush=True)
     if os.read(sys.stdin.fileno(), 16) == b"":
-        return 0  # Training was refused.
+        return 0  # `plimsoll train` refused to start.
     os.nice(10)
     (run / "sync").mkdir(exist_ok=True)
     log = os.open(run / "sync" / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

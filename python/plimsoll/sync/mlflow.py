@@ -20,7 +20,7 @@ ARTIFACTS = ("recipe.yaml", "manifest.json", "evaluation.json", "report.html", "
 
 
 class MLflow(Tracker):
-    """Sends events so that sending them twice changes nothing: a metric has the same value, step and time, and a run is
+    """Sends events so that sending them twice has no effect: a metric has the same value, step and time, and a run is
     looked up by its key before it is made.
     """
 

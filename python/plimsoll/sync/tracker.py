@@ -19,8 +19,8 @@ class Refused(Exception):
 class Tracker(ABC):
     """Follows a run and sends its events.
 
-    RUN/sync/NAME.json records what was sent, after it has arrived. After a kill in between, the same events are sent
-    again, which must change nothing.
+    RUN/sync/NAME.json records which events were sent, after they have arrived. After a kill in between, the same events
+    are sent again, which must have no effect.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Tracker(ABC):
         return sent
 
     def _new(self, batch: list[Event], noted: Fields) -> list[Event]:
-        # An epoch is in the journal twice if the process was killed after it and before its checkpoint.
+        # An epoch is in the journal twice if the process was killed between the epoch's event and its checkpoint.
         last = noted["epoch"]
         events = []
         for event in batch:
