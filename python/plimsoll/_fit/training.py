@@ -165,7 +165,7 @@ class Training:
         except Exception as error:
             if isinstance(error, BudgetExceeded):
                 raise
-            warnings.warn(f"could not determine whether modules look at several graphs: {error}", stacklevel=6)
+            warnings.warn(f"could not determine whether results of modules depend on several graphs: {error}", stacklevel=6)
             return Couplings([], [])
 
     def _units(self) -> list[NDArray[np.int64]]:
@@ -181,7 +181,7 @@ class Training:
         self._found.couples = [*found.batch_norm, *found.others]
         if self._found.couples:
             warnings.warn(
-                f"{', '.join(self._found.couples)}: looks at all graphs that run together, which are those of a block "
+                f"{', '.join(self._found.couples)}: results depend on all graphs that run together, which are those of a block "
                 f"(at most {self._blocks.limits.graphs} graphs), not of the batch",
                 stacklevel=5,
             )
@@ -191,7 +191,7 @@ class Training:
         remedy = "give block=plimsoll.BlockLimits(...) that holds a whole batch"
         if found.others and not whole_batches:
             raise UsageError(
-                f"{', '.join(found.others)}: looks at all graphs that run together, which would be those of a block, not of the "
+                f"{', '.join(found.others)}: results depend on all graphs that run together, which would be those of a block, not of the "
                 f'batch; {remedy}, or couples="allow" to train anyway'
             )
         if not found.calls:
