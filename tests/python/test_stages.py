@@ -102,4 +102,4 @@ def test_a_run_goes_on_with_its_own_teacher_alone(command, whole, tmp_path):
 def test_a_teacher_is_for_a_distillation(bin_dir, work, whole, tmp_path):
     told = call([str(bin_dir / "plimsoll"), "train", str(REPOSITORY / "recipes" / "gat.yaml"), "--data", str(work / "frames"), "--run",
                  str(tmp_path / "run"), "--teacher", str(whole / "seed-42" / "teacher" / "model.safetensors")], 2)
-    assert "tasks that take it: distillation" in told
+    assert "tasks that accept it: distillation" in told
