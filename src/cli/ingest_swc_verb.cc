@@ -22,7 +22,7 @@ struct IngestSwcVerbOptions {
   bool json = false;
 };
 
-// Parses "10um" or "10".
+// Parses a length such as "10um" or "10".
 double step_of(std::string text) {
   if (text.ends_with("um")) text.resize(text.size() - 2);
   const std::optional<double> step = parse_number<double>(text);

@@ -20,7 +20,8 @@
 namespace plimsoll {
 namespace {
 
-// Memory of libarrow and its decompressors outside the pool that the ledger counts; 4 to 5 MiB were measured.
+// Memory that libarrow and its decompressors use outside the pool that the ledger counts; 4 to 5 MiB were
+// measured.
 constexpr int64_t kArrowOutsidePool = 8 * kMiB;
 
 struct IngestTablesVerbOptions {
@@ -34,7 +35,7 @@ struct IngestTablesVerbOptions {
   bool json = false;
 };
 
-// Lists everything that was left out.
+// Returns a list of everything that was left out.
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)

@@ -70,15 +70,14 @@ std::string reasons(const SlurmJob& job) {
       "# Made by `plimsoll slurm` {}. Submit it with sbatch{}.\n"
       "# Memory: {} at most {}; page cache for the program's own pages, {}; the rest of --mem is "
       "for\n"
-      "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
-      "data set;\n"
-      "# it is not asked for.\n",
+      "# the shell, SLURM's step and page tables. More page cache helps, up to {} for the program and the "
+      "data set,\n# but the job does not request it.\n",
       kVersion, job.command.empty() ? ": it requeues itself until the run is done" : "",
       job.ranks > 1 ? fmt::format("each of {} processes holds", job.ranks) : "the run holds",
       format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
   if (job.seconds > 0)
-    text +=
-        fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
+    text += fmt::format("# Time: {} estimated from a trial, times {:.3g}.\n", format_seconds(job.seconds),
+                        job.time_margin);
   else
     text += "# Time: not known, because nothing was measured on such a node.\n";
   return text + reasons_of_device(job);

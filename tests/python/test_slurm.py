@@ -53,7 +53,7 @@ def test_the_job_asks_for_what_the_plan_says(bin_dir, run, work, tmp_path):
     assert option(script, "cpus-per-task") == "1" and option(script, "partition") == "main"
     hours, minutes, seconds = map(int, option(script, "time").split(":"))
     assert 3 <= hours * 60 + minutes <= 30 and seconds == 0
-    assert "GREETING=hello" in script and "by a trial, times 1.3" in script
+    assert "GREETING=hello" in script and "estimated from a trial, times 1.3" in script
     assert list((tmp_path / "runs").iterdir()) == []  # SLURM wants a folder for the output
     assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
