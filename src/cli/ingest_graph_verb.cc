@@ -143,8 +143,8 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
   shape->needs(dtype);
   group
       .add_option("--features-dtype", options.features_dtype,
-                  "Store features in this type: auto (the fewest bits that keep every value), f32, or f16, "
-                  "bf16 or i8, which round")
+                  "Store features in this type: auto (the smallest that keeps every value), f32, or f16, "
+                  "bf16 or i8 (rounded)")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
   group
@@ -261,9 +261,8 @@ void add_ingest_graph(CLI::App& ingest) {
                   "Order nodes by ID (none), by degree (most connected first), by frequency (most often "
                   "sampled first), or by partition (parts with few edges between them)");
   graph
-      ->add_option(
-          "--shard", options->shard,
-          "Read only the Ith of N parts of the edge files; `plimsoll merge` joins the resulting shards")
+      ->add_option("--shard", options->shard,
+                   "Make only shard I of N, from whole edge files; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");
