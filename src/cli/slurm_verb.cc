@@ -163,7 +163,7 @@ void require_command(const SlurmOptions& options) {
     throw UsageError(
         fmt::format("--ranks: {} runs in one process; leave out --ranks", options.command.front()));
   if (options.recipe.empty() && !options.overrides.empty())
-    throw UsageError("-O: there is no RECIPE that it could change; put it after --, or leave it out");
+    throw UsageError("-O: found no RECIPE to change; put -O after `--`, or leave it out");
   for (const std::string& word : options.command)
     for (const std::string_view own :
          {"--budget", "--threads", "--device", "--device-budget", "--device-model"})

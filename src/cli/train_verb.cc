@@ -81,9 +81,8 @@ TrainedRun train_in(EngineSession& session, RunRequest request, bool enforces) {
 
 void require_started(int ranks, const Exchange* exchange) {
   if (ranks > 1 && ranks != ranks_of(exchange))
-    throw UsageError(
-        fmt::format("--ranks is {}, but {} ranks were started; start as many processes as --ranks says",
-                    ranks, ranks_of(exchange)));
+    throw UsageError(fmt::format("--ranks is {}, but {} ranks were started; start that number of processes",
+                                 ranks, ranks_of(exchange)));
 }
 
 void run_verb(const TrainOptions& options, Exchange* exchange) {

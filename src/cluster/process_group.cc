@@ -97,7 +97,8 @@ class GroupExchange final : public Exchange {
   }
 
   const Group group_;
-  // The backend is called directly: messages are small, and torch's dispatcher takes as long as they do.
+  // The backend is called directly, because messages are small and torch's dispatcher would need as much time
+  // as they do.
   const c10::intrusive_ptr<c10d::Backend> backend_;
   const std::function<std::string()> describe_lost_rank_;
   RankWatch* const watch_;

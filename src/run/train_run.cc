@@ -173,8 +173,8 @@ class TrainRun final : private FitObserver {
     refuse_at_once(stages_, request_.stage_options());
   }
 
-  // Makes the folder, or uses that of an earlier run, and writes the first files. The manifest comes first,
-  // because it marks the folder as a run.
+  // Creates the folder, or uses that of an earlier run, and writes the first files. The manifest is written
+  // first, because it marks the folder as a run.
   void claim() {
     facts_.roundings = Json::array({rounding_here()});
     if (request_.writes()) take_folder();  // Rank 0 makes the folder.

@@ -163,7 +163,7 @@ def test_a_job_that_cannot_be_is_refused_with_the_remedy(bin_dir, work, tmp_path
     (["gat"], "RECIPE needs --data DIR"),
     (["--data", "frames"], "give the name or the file of a recipe"),
     (["--", "ingest", "can"], "--budget is missing"),
-    (["-O", "seed=1", "--budget", "1GiB", "--", "ingest", "can"], "there is no RECIPE that it could change"),
+    (["-O", "seed=1", "--budget", "1GiB", "--", "ingest", "can"], "found no RECIPE to change"),
 ])
 def test_a_job_of_nothing_is_refused(bin_dir, tmp_path, words, text):
     done = subprocess.run([bin_dir / "plimsoll", "slurm", "--run", tmp_path / "run", *words], capture_output=True, text=True,
