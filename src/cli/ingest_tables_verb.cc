@@ -39,7 +39,7 @@ struct IngestTablesVerbOptions {
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("dangling: {} to rows that do not exist; they have no edge\n",
+    text += fmt::format("dangling: {} without a matching row; no edge was added\n",
                         counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
     text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));

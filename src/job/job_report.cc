@@ -36,7 +36,7 @@ Json read_run_manifest(const fs::path& run) {
     throw InputError(run.string() + ": not a run: it has no manifest.json; give the folder of `train --run`");
   Json manifest = parse_json(read_text(path));
   if (!manifest.is_object() || manifest.value("kind", Json()) != "run")
-    throw InputError(path.string() + ": is not that of a run");
+    throw InputError(path.string() + ": is not the manifest of a run; give the folder of `train --run`");
   return manifest;
 }
 
@@ -193,20 +193,20 @@ std::string job_report_text(const Json& report) {
     text += fmt::format("{}: {}\n", device["name"].get<std::string>(),
                         device["busy"].is_number()
                             ? fmt::format("{:.0f} % busy", 100 * device["busy"].get<double>())
-                            : "busy share not known, because NVML is not available");
+                            : "utilisation unknown, because NVML is not available");
   text += "processors: ";
   text += processors["utilisation"].is_number()
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),
                             processors["threads"].dump())
-              : "not known";
-  text += fmt::format("; disk: {} read, {} written, {} page faults that had to wait\n",
+              : "unknown";
+  text += fmt::format("; disk: {} read, {} written, {} major page faults\n",
                       format_bytes(processors["read_bytes"]), format_bytes(processors["written_bytes"]),
                       format_count(processors["major_faults"]));
   if (journal["rows"].is_object())
     text += fmt::format("rows of features: waited {} for the disk, {} for blocks\n",
                         format_seconds(journal["rows"]["waited_s"]),
                         format_seconds(journal["rows"]["stalled_s"]));
-  text += fmt::format("blocks run again alone: {}; times that memory was short: {}; interruptions: {}\n",
+  text += fmt::format("blocks run again alone: {}; memory shortages: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
   text += fmt::format("next time: --budget {} --threads {}{}; sbatch --mem={}M --cpus-per-task={}",

@@ -79,7 +79,7 @@ std::string reasons(const SlurmJob& job) {
     text += fmt::format("# Time: {} estimated from a trial, times {:.3g}.\n", format_seconds(job.seconds),
                         job.time_margin);
   else
-    text += "# Time: not known, because nothing was measured on such a node.\n";
+    text += "# Time: unknown, because no speed was measured on such a node.\n";
   return text + reasons_of_device(job);
 }
 
@@ -130,7 +130,7 @@ std::string staging(const SlurmJob& job) {
   return fmt::format(
       "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
       "for set in {}; do\n"
-      "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; reads $set in place\"\n"
+      "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; $set is read in place\"\n"
       "done\n",
       job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch,
       fmt::join(sets, " "));

@@ -204,7 +204,7 @@ fs::path nearest_copy(const fs::path& data) {
   const auto root = staging_root();
   const auto copy = root ? staged_copy(data, *root) : std::nullopt;
   if (!copy || *copy == data) return data;
-  fmt::print(stderr, "plimsoll: reads the staged copy {} of {}\n", copy->string(), data.string());
+  fmt::print(stderr, "plimsoll: reading the staged copy {} of {}\n", copy->string(), data.string());
   return *copy;
 }
 

@@ -105,7 +105,7 @@ def test_a_gpu_and_its_memory_are_requested(bin_dir, run, work, tmp_path):
     assert host > planned["pinned_bytes"] + (320 << 20)
     assert host // (1 << 20) + 64 + 2 <= int(option(script, "mem").removesuffix("M")) <= host // (1 << 20) * 1.01 + 64 + 6
     assert script.index(" train ") < script.index(' job-report "$run"')
-    assert "# Time: not known, because nothing was measured on such a node." in script
+    assert "# Time: unknown, because no speed was measured on such a node." in script
     assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
 
@@ -242,7 +242,7 @@ def finish(cluster, job, tmp_path):
 def test_a_job_runs_within_its_memory(cluster, bin_dir, work, weights, tmp_path):
     manifest, output = finish(cluster, submit(cluster, bin_dir, work, tmp_path), tmp_path)
     assert manifest["weights"] == weights
-    assert "reads the staged copy" in output
+    assert "reading the staged copy" in output
     assert manifest["starts"][0]["usage"]["slurm_job"]
 
 

@@ -96,7 +96,7 @@ TEST_F(SplitForTest, SoItIsOfWindowsThatWereMadeBefore) {
                    [](int64_t, int64_t) {});
   EXPECT_EQ(shared_frames(split(windows, Recipe()), 10), 0);
   EXPECT_THAT(error_text<UsageError>([&] { split(windows, recipe(kWindow, "1")); }),
-              HasSubstr("split.embargo: 2 or more"));
+              HasSubstr("set split.embargo to 2 or more"));
 }
 
 }  // namespace
