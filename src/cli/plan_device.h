@@ -19,7 +19,7 @@ struct PlannedCard {
   int64_t margin = 0;                  ///< PlannedDevice::margin: 0 if the context was measured.
 };
 /// Returns the GPU to plan for: the model of --device-model, otherwise a GPU of this machine, otherwise one
-/// of the size --device-budget; nullopt: the CPU. Errors: UsageError; NoDevice.
+/// with the memory of --device-budget; nullopt: the CPU. Errors: UsageError; NoDevice.
 std::optional<PlannedCard> planned_card(const DeviceOptions& device);
 
 /// The GPU for which a run is planned.

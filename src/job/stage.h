@@ -49,7 +49,7 @@ struct Staged {
 /// Copies a data set below the root, unless an equal copy exists. All bytes are compared with the checksums
 /// of the manifest as they are copied. The copy appears whole or not at all. One process copies and the
 /// others wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged
-/// set; Failure; if fewer bytes are free than needed, nothing is written.
+/// set; Failure, for example if too few bytes are free; then nothing is written.
 Staged stage(const StageRequest& request);
 
 /// Returns the copy of a data set below a root if it is complete, otherwise nullopt. Errors: InputError if

@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// Options for checking a data set against its manifest before a run reads it.
 struct DataCheck {
-  bool full = false;  ///< Check all columns, including large ones.
+  bool full = false;  ///< Compare all checksums, even in a large data set.
   /// Require that the data set, including its manifest, is unchanged since the run read it.
   bool resume = false;
   /// If set to true, the check throws Interrupted; may be null.

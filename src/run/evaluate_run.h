@@ -9,7 +9,7 @@ namespace plimsoll {
 /// A request to evaluate a run.
 struct EvaluateRequest {
   RunEvaluation asked;      ///< evaluate_run() replaces its recipe with that of the run.
-  bool verify_all = false;  ///< Check all columns, including large ones.
+  bool verify_all = false;  ///< Compare all checksums, even in a large data set.
   /// Lifts the limits that hold the process to the budget. Called when the budget is too small, before the
   /// smallest budget that works is computed.
   std::function<void()> release = [] {};

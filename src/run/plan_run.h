@@ -29,7 +29,7 @@ StagePlans plan_within(const RunRequest& request);
 /// Task::open(); BudgetExceeded if the limits of the machine are too low to compute it.
 std::optional<int64_t> budget_of_evaluation(const RunRequest& request);
 
-/// Returns the fields of `device` in plan_json().
+/// Returns the entry `device` of plan_json().
 Json device_plan_json(const DevicePlan& plan);
 /// Returns the fields of `plan --json` (docs/command-line.md) that do not depend on the process.
 Json plan_json(const MemoryPlan& plan);

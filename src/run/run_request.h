@@ -29,7 +29,7 @@ struct RunRequest {
   /// Names of the stages to run; they run in the task's order and use the results of earlier runs. Empty:
   /// all.
   std::vector<std::string> stages = {};
-  bool verify_all = false;  ///< Check all columns, including large ones.
+  bool verify_all = false;  ///< Compare all checksums, even in a large data set.
   bool resume = false;      ///< Continue the run in the folder, if there is one.
   bool force = false;       ///< Replace an existing run.
   /// Continue, with a warning, a run whose earlier processes rounded differently (engine/fit/rounding.h).

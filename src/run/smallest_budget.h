@@ -14,7 +14,7 @@ namespace plimsoll {
 /// The budget of a command, and how to report that it is too small.
 struct StatedBudget {
   std::string purpose;  ///< Purpose of the work, such as "to evaluate runs/gat".
-  MemoryShare memory;   ///< If its budget is 0, errors of the work are not changed.
+  MemoryShare memory;   ///< If its budget is 0, errors of the work are passed on unchanged.
   /// Lifts the limits that hold the process to the budget.
   std::function<void()> release = [] {};
 };
@@ -39,7 +39,7 @@ auto do_within(const StatedBudget& budget, const Work& work, const Rehearse& reh
   int64_t missing = 0;
   try {
     return work();
-  } catch (const BudgetTooSmall&) {  // A part of the work has refused the budget.
+  } catch (const BudgetTooSmall&) {  // Part of the work has refused the budget.
     if (budget.memory.budget == 0) throw;
   } catch (const BudgetExceeded& refusal) {
     if (budget.memory.budget == 0) throw;
