@@ -40,7 +40,7 @@ const PlannedBlocks* CardTable::largest_for(const DeviceModel& model) const {
 }
 
 void CardTable::print() const {
-  fmt::print("\nlarger blocks; training.block is part of the result, so only the recipe changes it\n");
+  fmt::print("\nlarger blocks; training.block affects the result, so set it in the recipe\n");
   Table sizes({"<at most", "range", "smallest device budget", "<"});
   const auto add = [&](const PlannedBlocks& planned, const char* note) {
     sizes.add({limits_text(planned.block), format_bytes(planned.plan.range),

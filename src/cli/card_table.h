@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-/// What a run needs with larger blocks, and the largest that each model of GPU holds.
+/// The memory that a run needs with larger blocks, and the largest block that fits each GPU model.
 class CardTable {
  public:
-  /// Plans the run of `request` for the GPU `card`, whose model is named. Errors: those of
+  /// Plans the run of `request` for the GPU `card`, which must have a model. Errors: those of
   /// plan_block_sizes().
   CardTable(const RunRequest& request, const PlannedCard& card);
 
@@ -21,7 +21,7 @@ class CardTable {
   Json json() const;
 
  private:
-  // The largest of the planned sizes that a card of the model holds; null: none.
+  // Returns the largest planned size that fits a card of the model; null if none fits.
   const PlannedBlocks* largest_for(const DeviceModel& model) const;
 
   int64_t margin_;  // The margin of the plans.

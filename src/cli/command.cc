@@ -36,8 +36,8 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
-// "slurm ... -- VERB ARGS" becomes "slurm ... --command=VERB --command=ARG ...", because CLI11 would take the
-// words after -- for arguments of `slurm` itself.
+// "slurm ... -- VERB ARGS" becomes "slurm ... --command=VERB --command=ARG ...", because CLI11 would treat
+// the words after -- as arguments of `slurm` itself.
 void join_command(std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0] != "slurm") return;
   const auto dashes = std::ranges::find(arguments, "--");
@@ -60,22 +60,23 @@ void refuse_empty(const std::vector<std::string>& arguments) {
   }
 }
 
-// The system may kill a run whose budget exceeds the available memory.
+// Warns that the system may kill a run whose budget exceeds the available memory.
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
   const Limit& min = *std::ranges::min_element(limits, {}, &Limit::usable);
   if (min.usable() <= 0)
     return fmt::print(stderr,
-                      "plimsoll: {} leaves no memory: others, such as thread stacks, hold {} of {}; raise "
-                      "the limit (RLIMIT_AS: with ulimit -v), or give fewer --threads\n",
+                      "plimsoll: {} leaves no memory: other users of it, such as thread stacks, hold {} of "
+                      "{}; raise the limit (RLIMIT_AS: with ulimit -v), or give fewer --threads\n",
                       min.source, format_bytes(min.others), format_bytes(min.bytes));
   fmt::print(stderr,
-             "plimsoll: the budget of {} exceeds what {} leaves: {} of {}, as others hold {}; the system may "
-             "kill this run: give --budget {} or less\n",
+             "plimsoll: the budget of {} exceeds what {} leaves: {} of {}, because {} are in other use; the "
+             "system may kill this run: give --budget {} or less\n",
              format_bytes(budget), min.source, format_bytes(min.usable()), format_bytes(min.bytes),
              format_bytes(min.others), format_bytes(min.usable()));
 }
 
-// Flushes the output and returns the exit code, or 1 instead of 0 if the flush fails, as on a full disk.
+// Flushes the output. Returns the exit code `code`, or 1 instead of 0 if the flush fails, for example on a
+// full disk.
 int flushed(int code) {
   errno = 0;
   std::cout.flush();
@@ -92,7 +93,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
   constexpr const char* kStandIn = PLIMSOLL_STAND_IN != 0 ? ", for tests: with --device stand-in" : "";
   app.set_version_flag("--version", fmt::format("plimsoll {}{}", kVersion, kStandIn));
   app.require_subcommand(1);
-  // Ignored, so that a file over its size limit fails as a write, with an error message and cleanup.
+  // Ignored, so that a write beyond the file size limit fails with an error message and cleanup.
   std::signal(SIGXFSZ, SIG_IGN);
   report_lost_mappings();
   std::vector<std::string> words = join_overrides(argc, argv);
@@ -104,7 +105,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return flushed(0);
   } catch (const CLI::ParseError& error) {
-    // CLI11 reports missing arguments before it looks at unknown ones.
+    // CLI11 reports missing arguments before unknown ones.
     if (const std::string text = error.get_exit_code() == 0 ? "" : about_unknown_word(app, words);
         !text.empty()) {
       std::cerr << "plimsoll: " << text << "\n";
@@ -178,10 +179,11 @@ Budget::Budget(const Resources& resources, int64_t max, int64_t slack, bool may_
     bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)
     throw Error(
-        4, fmt::format(
-               "budget {} is below the floor: this process holds {} before any data{}; give more",
-               format_bytes(bytes_), format_bytes(floor()),
-               slack_ > 0 ? fmt::format(" and sets {} aside for its libraries", format_bytes(slack_)) : ""));
+        4,
+        fmt::format(
+            "the budget of {} is too small: this process holds {} before it reads any data{}; raise --budget",
+            format_bytes(bytes_), format_bytes(floor()),
+            slack_ > 0 ? fmt::format(" and sets {} aside for its libraries", format_bytes(slack_)) : ""));
   if (bytes_ > usable_memory(limits) / resources.sharers && !for_elsewhere) warn_of(limits, bytes_);
   Ledger::process().set_cap(std::max<int64_t>(bytes_ - outside_ledger(), 0));
 }

@@ -19,34 +19,37 @@ namespace plimsoll {
 /// docs/command-line.md. Errors become one line on stderr.
 int run_command(CLI::App& app, int argc, char** argv);
 
-/// The options --budget, which most verbs have, and --threads, for verbs that can use more than one.
+/// The options --budget, which most verbs have, and --threads, which verbs have that can use several threads.
 struct Resources {
   std::string budget_text;
   int threads = 0;
-  int sharers = 1;  ///< Ranks of a run on this machine; by default each gets an equal share of its memory.
+  int sharers = 1;  ///< Number of ranks of a run on this machine. By default, each rank gets an equal share
+                    ///< of the memory and processors.
 
   void add_budget(CLI::App& verb);
   void add_threads(CLI::App& verb);
-  int thread_count()
-      const;  ///< The value of --threads, otherwise this process's share of the processors it may use.
+  /// Returns the value of --threads or, by default, this process's share of the available processors.
+  int thread_count() const;
 };
 
-/// A budget in force: sets the cap of the ledger so that ledger + floor stay within it, and measures the use.
+/// Applies a budget: sets the cap of the ledger so that ledger and floor together stay within the budget, and
+/// measures the memory used.
 class Budget {
  public:
-  /// `max` limits the default budget; 0: no limit. `slack` are bytes set aside for what malloc loses between
-  /// chunks and for what libraries hold outside the ledger. Errors: UsageError (not a size), Error with exit
-  /// code 4 if the budget is below floor and slack, unless it `may_be_below`: then the ledger refuses
-  /// everything. Warns about a budget above the limits found, unless it is `for_elsewhere`, as for a plan.
+  /// `max` limits the default budget; 0: no limit. `slack` is the number of bytes set aside for fragmentation
+  /// of the heap and for memory that libraries hold outside the ledger. Errors: UsageError if --budget is not
+  /// a size; Error with exit code 4 if the budget is below floor and slack, unless `may_be_below` is set:
+  /// then the ledger refuses every allocation. Warns if the budget exceeds the detected limits, unless
+  /// `for_elsewhere` is set, as for a plan for another machine.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return meter_.floor(); }
   bool is_below_floor() const { return bytes_ <= outside_ledger(); }
-  /// The part of the budget that the ledger does not have: floor and slack.
+  /// Returns the part of the budget that is not available to the ledger: floor and slack.
   int64_t outside_ledger() const { return floor() + slack_; }
-  /// The memory limits of work that runs in `threads` threads within this budget.
+  /// Returns the memory limits for work that runs in `threads` threads within this budget.
   MemoryShare share(int threads) const {
     return {.budget = bytes_, .outside_ledger = outside_ledger(), .threads = threads};
   }
@@ -63,7 +66,8 @@ class Budget {
   int64_t bytes_;
 };
 
-/// Throws if a file of a result that is already printed could not be saved. Errors: Failure that says both.
+/// Throws Failure if files of a result that was already printed could not be saved; the message says that it
+/// was printed.
 void require_saved(const Unsaved& unsaved);
 /// Flushes stdout and runs `save`; a signal does not interrupt it. Errors: those of require_saved(), Stopped.
 void save_printed(const std::function<void()>& save);
@@ -71,9 +75,9 @@ void save_printed(const std::function<void()>& save);
 /// Returns [{"source", "bytes", "others_bytes"}].
 Json limits_json(const std::vector<Limit>& limits);
 
-/// The memory that this process and its memory cgroup hold now: {"anonymous_bytes", "file_backed_bytes",
-/// "shared_bytes", "cgroup": {"source", "bytes", "peak_bytes"}}, null for values that the system does not
-/// report.
+/// Returns the memory that this process and its memory cgroup hold now: {"anonymous_bytes",
+/// "file_backed_bytes", "shared_bytes", "cgroup": {"source", "bytes", "peak_bytes"}}, with null for values
+/// that the system does not report.
 Json held_json();
 
 }  // namespace plimsoll

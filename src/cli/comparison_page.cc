@@ -18,7 +18,7 @@ std::vector<std::string> headings_of(const RunComparison& comparison) {
   return headings;
 }
 
-// One chart for each stage: the validation loss of each run.
+// Returns one chart per stage: the validation loss of each run.
 std::vector<Report::Figure> losses(const RunComparison& comparison) {
   std::vector<std::string> stages;
   for (const RunComparison::Curve& curve : comparison.validation_losses)
@@ -47,7 +47,7 @@ std::vector<Report::Figure> losses(const RunComparison& comparison) {
   return figures;
 }
 
-// The measured memory of each run, next to the largest budget.
+// Returns a chart of the measured memory of each run and the largest budget.
 Report::Figure memory(const RunComparison& comparison, const RunComparison::Section& section) {
   ByteBars chart{{}, "largest budget", std::nullopt};
   const auto row = [&](const char* name) {

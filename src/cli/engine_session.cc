@@ -29,7 +29,7 @@ void EngineSession::enforce(const std::filesystem::path& data) {
   if (enforcement_->rlimit_data() == 0)
     fmt::print(stderr, "plimsoll: --enforce: RLIMIT_DATA cannot be set\n");
   if (!enforcement_->group().refusal().empty())
-    fmt::print(stderr, "plimsoll: --enforce works without a memory cgroup: {}\n",
+    fmt::print(stderr, "plimsoll: --enforce: continuing without a memory cgroup: {}\n",
                enforcement_->group().refusal());
 }
 

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The resources of train, evaluate and predict: threads, a device, and a budget in force.
+/// The resources of train, evaluate and predict: threads, a device, and the applied budget.
 class EngineSession {
  public:
   /// Opens the device and starts torch's threads before it applies the budget, because the memory of both is
@@ -23,10 +23,10 @@ class EngineSession {
   TrainingDevice* device() const { return device_.get(); }
   Budget& budget() { return budget_; }
 
-  /// For --enforce: has the operating system enforce the budget, and reports on stderr what the system
-  /// refuses to set. `data` is the data set that further threads will read.
+  /// For --enforce: has the operating system enforce the budget, and reports on stderr the limits that cannot
+  /// be set. `data` is the data set that threads started later will read.
   void enforce(const std::filesystem::path& data);
-  /// Ends enforce().
+  /// Undoes enforce().
   void release() { enforcement_.reset(); }
   /// Returns {"rlimit_data_bytes", "cgroup", "refused"}, with null for absent values; null unless the kernel
   /// enforces the budget.

@@ -21,12 +21,14 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
-    fmt::print(stderr, "plimsoll: {} is still training in {}; this evaluates what it has finished so far\n",
+    fmt::print(stderr,
+               "plimsoll: {} is still training in {}; evaluating the stages that it has finished so far\n",
                *trainer, folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
     if (!progress) {
-      stop_in_order();  // From here on there are files to remove: the outputs of layers for all nodes.
+      stop_in_order();  // From here on, temporary files exist that must be removed: outputs of layers for all
+                        // nodes.
       progress.emplace("evaluate", "nodes");
     }
     throw_if_stopped();
@@ -53,7 +55,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                counted(findings.graphs, findings.unit), format_seconds(watch.seconds()),
                session.budget().report());
   std::fflush(stdout);
-  stop_in_order();  // Files are written as a whole.
+  stop_in_order();  // A signal must not leave files half written.
   require_saved(save_evaluation(request.asked, findings));
   throw_if_stopped();
   if (!options.json && options.split.empty())

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// The command for a stage that was given as a verb; empty if it is not a stage.
+// Returns a message with the command for a stage that was given as a verb; empty if it is not a stage.
 std::string verb_instead(const std::string& verb) {
   const std::string_view instead = instead_of("mode", verb);
   if (instead == instead_of("mode")) return {};
@@ -22,7 +22,7 @@ std::string verb_instead(const std::string& verb) {
                      instead);
 }
 
-// The option for `--name value` or `name=value` that the verb does not know; empty if there is none.
+// Returns a message with the equivalent of an unknown `--name value` or `name=value`; empty if there is none.
 std::string setting_instead(const std::string& shown, const std::string& name, const std::string& value,
                             bool takes_keys) {
   std::string instead(instead_of(name, value));

@@ -11,8 +11,8 @@ namespace plimsoll {
 /// Errors: UsageError that names Plimsoll's equivalent.
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
 
-/// The message for the first argument that is neither a known verb nor option, with the nearest known one;
-/// empty if all are known.
+/// Returns a message about the first argument that is neither a known verb nor a known option, with the most
+/// similar known one; empty if all are known.
 std::string about_unknown_word(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace plimsoll

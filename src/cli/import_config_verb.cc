@@ -52,7 +52,7 @@ void run(const ImportConfigOptions& options) {
 void add_import_config(CLI::App& import) {
   auto options = std::make_shared<ImportConfigOptions>();
   CLI::App* verb = import.add_subcommand(
-      "config", "Convert a configuration of KD-GAT, of Lightning or of a shell script to a recipe");
+      "config", "Convert a KD-GAT or Lightning configuration, or a shell script, to a recipe");
   verb->add_option("CONFIG", options->config,
                    "A file in JSON or YAML, or a shell script whose name ends in .sh")
       ->required();

@@ -29,7 +29,7 @@ struct IngestGraphVerbOptions {
   bool json = false;
 };
 
-// Lines about input that was skipped.
+// Returns lines about input that was skipped.
 std::string skipped(const GraphIngestResult& result) {
   std::string lines;
   if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", counted(result.headers, "line"));
@@ -37,7 +37,7 @@ std::string skipped(const GraphIngestResult& result) {
   return lines;
 }
 
-// Lines about the sizes of splits, and about nodes that are in several.
+// Returns lines about the sizes of splits and about nodes that are in several splits.
 std::string splits_text(const SplitSizes& sizes) {
   std::string text;
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
@@ -46,7 +46,7 @@ std::string splits_text(const SplitSizes& sizes) {
                           counted(sizes.nodes[split], "node"));
   if (!text.empty()) text += "\n";
   if (sizes.overlapping > 0)
-    text += fmt::format("{} in more than one split: figures on such nodes say little\n",
+    text += fmt::format("{} in more than one split: metrics on such nodes are unreliable\n",
                         counted(sizes.overlapping, "node"));
   return text;
 }
@@ -108,7 +108,7 @@ void run(IngestGraphVerbOptions& options) {
              seconds, budget, options.json);
 }
 
-// Adds an option whose value is yes or no; without a value it means yes.
+// Adds an option with the values yes and no; without a value, it means yes.
 void add_yes_or_no(CLI::App& app, const char* name, std::optional<bool>& choice, const char* help) {
   app.add_option_function<std::string>(
          name, [&choice](const std::string& word) { choice = word != "no"; }, help)
@@ -132,20 +132,19 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
   CLI::Option* const dtype =
       group
           .add_option("--dtype", nodes.feature_layout.dtype,
-                      "Read numbers of this type, such as f32 or f16, from a raw file of --features")
+                      "Read a raw file of --features as numbers of this type, such as f32 or f16")
           ->type_name("TYPE");
-  CLI::Option* const shape =
-      group
-          .add_option("--shape", nodes.feature_layout.shape,
-                      "Read a raw file of --features with this number of nodes and of features")
-          ->delimiter(',')
-          ->type_name("V,F");
+  CLI::Option* const shape = group
+                                 .add_option("--shape", nodes.feature_layout.shape,
+                                             "Read a raw file of --features as V nodes with F features each")
+                                 ->delimiter(',')
+                                 ->type_name("V,F");
   dtype->needs(shape);
   shape->needs(dtype);
   group
       .add_option("--features-dtype", options.features_dtype,
-                  "Store features in this type: auto (the fewest bits that keep every value), f32, or f16, "
-                  "bf16 or i8, which round")
+                  "Store features in this type: auto (the smallest that keeps every value), f32, or f16, "
+                  "bf16 or i8 (rounded)")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
   group
@@ -155,8 +154,8 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
       ->type_name("FILE");
   group
       .add_option("--targets", nodes.target_array,
-                  "Read numbers to predict from .npy or .npz: [V] or [V, T], NaN unknown; several labels per "
-                  "node as 0 and 1")
+                  "Read numbers to predict from a .npy or .npz array [V] or [V, T], where NaN means unknown; "
+                  "for several labels per node, the numbers are 0 and 1")
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
@@ -176,15 +175,15 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
           "Read nodes from a text table with one row per node; it may be compressed with zstd or gzip")
       ->type_name("FILE");
   add_yes_or_no(*group, "--nodes-header", nodes.header,
-                "State whether the first line of this table names the columns; default: yes if other options "
-                "name columns or the line's ID is not a number");
+                "State whether the first line of the table names the columns; default: yes if other options "
+                "name columns or the ID in this line is not a number");
   group->add_option("--id", nodes.id, "Read IDs from this column of the table; default: the first column")
       ->type_name("COLUMN");
   group->add_option("--label", nodes.label, "Read classes from this column of the table, as numbers or text")
       ->type_name("COLUMN");
   group
       ->add_option("--unlabelled", nodes.unlabelled,
-                   "Read this label as unlabelled, in addition to empty fields and -1")
+                   "Treat this label as unlabelled, in addition to empty fields and -1")
       ->type_name("TEXT");
   group
       ->add_option("--split", nodes.split,
@@ -202,7 +201,9 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);
-  group->add_option("--node-count", options.node_count, "Set the number of nodes; all IDs must be below V")
+  group
+      ->add_option("--node-count", options.node_count,
+                   "Set the number of nodes to V; all IDs must be below V")
       ->check(at_least(1))
       ->type_name("V");
 }
@@ -261,7 +262,7 @@ void add_ingest_graph(CLI::App& ingest) {
                   "sampled first), or by partition (parts with few edges between them)");
   graph
       ->add_option("--shard", options->shard,
-                   "Make only part I of N, from whole edge files; `plimsoll merge` joins the parts")
+                   "Make only shard I of N, from whole edge files; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");

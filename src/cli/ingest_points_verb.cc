@@ -54,7 +54,7 @@ void run(const IngestPointsVerbOptions& options) {
 void add_ingest_points(CLI::App& ingest) {
   auto options = std::make_shared<IngestPointsVerbOptions>();
   CLI::App* points =
-      ingest.add_subcommand("points", "Turn point sets into a graph_set of k-nearest-neighbour graphs");
+      ingest.add_subcommand("points", "Convert point sets to a graph_set of k-nearest-neighbour graphs");
   points
       ->add_option("SRC", options->points.source,
                    "A .npy array [sets, points, numbers], or a text table with the columns graph, x, y, z, "

@@ -22,12 +22,12 @@ struct IngestSwcVerbOptions {
   bool json = false;
 };
 
-// Parses "10um" or "10".
+// Parses a length such as "10um" or "10".
 double step_of(std::string text) {
   if (text.ends_with("um")) text.resize(text.size() - 2);
   const std::optional<double> step = parse_number<double>(text);
   if (!step || !(*step > 0) || *step > 1e9)
-    throw UsageError(fmt::format("--resample is '{}', expected a length above 0 such as 10um", text));
+    throw UsageError(fmt::format("--resample is '{}', expected a length above 0, such as 10um", text));
   return *step;
 }
 
@@ -42,9 +42,9 @@ void print(const SwcResult& result, const IngestSwcVerbOptions& options, double 
   count(changes.rerooted, "trees rerooted at their soma");
   count(changes.without_soma, "trees without a soma keep the root that the file gives");
   count(changes.dropped_points,
-        "points left out, as they belong to further trees of a file (--forest split keeps them)");
+        "points left out, because they belong to further trees of a file (--forest split keeps them)");
   count(result.skipped_files, "files skipped");
-  count(result.skipped_labels, "labels skipped, as they name no file");
+  count(result.skipped_labels, "labels skipped, because no file has their name");
   print_made(
       {.out = options.swc.out,
        .already_there = result.already_there,
@@ -90,7 +90,7 @@ void run(IngestSwcVerbOptions& options) {
 
 void add_ingest_swc(CLI::App& ingest) {
   auto options = std::make_shared<IngestSwcVerbOptions>();
-  CLI::App* swc = ingest.add_subcommand("swc", "Turn neuron trees in SWC files into a graph_set");
+  CLI::App* swc = ingest.add_subcommand("swc", "Convert neuron trees in SWC files to a graph_set");
   swc->add_option("SRC", options->swc.sources,
                   "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")
       ->required();
@@ -107,16 +107,17 @@ void add_ingest_swc(CLI::App& ingest) {
                   "Use these node features, from radius, children, depth and type")
       ->delimiter(',')
       ->capture_default_str();
-  swc->add_option("--root", options->root,
-                  "Choose the root: the soma if there is one (soma), or the first root in the file (first)")
+  swc->add_option(
+         "--root", options->root,
+         "Use this node as the root: the soma if there is one (soma), or the first root in the file (first)")
       ->check(CLI::IsMember({"soma", "first"}))
       ->capture_default_str();
   swc->add_option("--forest", options->forest,
-                  "If a file has several trees, pick the one with the soma, else the largest, or split the "
-                  "file into one graph per tree")
+                  "In a file with several trees, keep only the tree with the soma, else the largest (pick), "
+                  "or make one graph per tree (split)")
       ->check(CLI::IsMember({"pick", "split"}))
       ->capture_default_str();
-  swc->add_option("--on-error", options->on_error, "On an invalid file: fail, or skip and count it")
+  swc->add_option("--on-error", options->on_error, "Handle invalid files: fail, or skip and count them")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
   swc->add_flag("--force", options->swc.force, "Replace an existing output");

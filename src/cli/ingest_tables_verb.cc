@@ -20,7 +20,8 @@
 namespace plimsoll {
 namespace {
 
-// Memory of libarrow and its decompressors outside the pool that the ledger counts; 4 to 5 MiB were measured.
+// Memory that libarrow and its decompressors use outside the pool that the ledger counts; 4 to 5 MiB were
+// measured.
 constexpr int64_t kArrowOutsidePool = 8 * kMiB;
 
 struct IngestTablesVerbOptions {
@@ -34,23 +35,22 @@ struct IngestTablesVerbOptions {
   bool json = false;
 };
 
-// Lists everything that was left out.
+// Returns a list of everything that was left out.
 std::string remarks_on(const TablesResult& result) {
   std::string text;
   if (result.dangling > 0)
-    text += fmt::format("dangling: {} of a row that does not exist, no edge\n",
+    text += fmt::format("dangling: {} without a matching row; no edge was added\n",
                         counted(result.dangling, "foreign key"));
   if (result.rows_without_time > 0)
     text += fmt::format("left out: {} without a time\n", counted(result.rows_without_time, "row"));
   if (result.tasks > 0)
     text += fmt::format("{} with {}\n", counted(result.tasks, "task"), counted(result.seeds, "seed"));
   if (result.dangling_seeds > 0)
-    text +=
-        fmt::format("left out: {} of a row that does not exist\n", counted(result.dangling_seeds, "seed"));
+    text += fmt::format("left out: {} of rows that do not exist\n", counted(result.dangling_seeds, "seed"));
   const auto left_out = [&](int64_t count, const char* what, const char* why) {
     if (count > 0) text += fmt::format("left out: {} {}\n", counted(count, what), why);
   };
-  left_out(result.rows_without_ends, "row", "of event tables without a key of both ends");
+  left_out(result.rows_without_ends, "row", "of event tables in which the key of an end is missing");
   left_out(result.seeds_without_time, "seed", "without a time");
   left_out(result.dangling_targets, "target", "of a row that does not exist");
   left_out(result.seeds_without_target, "seed", "without a target that exists");
@@ -118,11 +118,10 @@ void add_ingest_tables(CLI::App& ingest) {
                    "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/")
       ->type_name("DIR");
   tables
-      ->add_option(
-          "--table", options->words,
-          "Read a table: NAME=FILES, then a colon and words: key=COLUMN, time=COLUMN, unit=s|ms|us|ns (of an "
-          "integer time), COLUMN->TABLE; several columns as (A,B). FILES is Parquet, Arrow IPC or CSV: a "
-          "file, a pattern or a folder")
+      ->add_option("--table", options->words,
+                   "Read a table: NAME=FILES, then a colon and settings separated by commas: key=COLUMN, "
+                   "time=COLUMN, unit=s|ms|us|ns (of an integer time), COLUMN->TABLE; give several columns "
+                   "as (A,B). FILES is a file, a pattern or a folder of Parquet, Arrow IPC or CSV")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
@@ -132,9 +131,9 @@ void add_ingest_tables(CLI::App& ingest) {
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables
-      ->add_option(
-          "--meanings", options->meanings_file,
-          "Read meanings from YAML, TABLE: {COLUMN: MEANING}; default: meanings.yaml of DATASET, if there")
+      ->add_option("--meanings", options->meanings_file,
+                   "Read meanings from this YAML file, as TABLE: {COLUMN: MEANING}; default: meanings.yaml "
+                   "in DATASET, if it exists")
       ->type_name("FILE");
   tables->add_option("--out", options->tables.out, "Write the graph to this folder")
       ->required()
@@ -142,7 +141,7 @@ void add_ingest_tables(CLI::App& ingest) {
   tables
       ->add_option(
           "--as-edge", options->as_edge,
-          "Make this table without a key and with two foreign keys an edge type, with columns and times")
+          "Convert this table, which has no key and two foreign keys, to an edge type with columns and times")
       ->type_name("TABLE")
       ->allow_extra_args(false);
   tables->add_flag("--reverse", options->tables.reverse,

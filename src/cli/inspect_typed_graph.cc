@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns a time since 1970-01-01 as a date.
+// Returns a time, counted from 1970-01-01, as a date.
 std::string date_text(int64_t time, const std::string& unit) {
   using std::chrono::days;
   using std::chrono::floor;
@@ -23,14 +23,14 @@ std::string date_text(int64_t time, const std::string& unit) {
                           : unit == "us" ? int64_t{86400} * 1000000
                                          : int64_t{86400} * 1000000000;
   const int64_t day = time / per_day - (time % per_day < 0 ? 1 : 0);
-  constexpr int64_t kMaxDays = 10000000;  // Calendars of <chrono> end at the year 32767.
+  constexpr int64_t kMaxDays = 10000000;  // The calendar of <chrono> ends in the year 32767.
   if (day > kMaxDays || day < -kMaxDays) return fmt::format("{} {}", time, unit);
   const std::chrono::year_month_day date{std::chrono::sys_days(days(day))};
   return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                      static_cast<unsigned>(date.day()));
 }
 
-// Returns the first or last value, a number with the digits of the type that it is stored in.
+// Returns the first or last value as text. A number has the digits of its stored type.
 std::string end_text(const DataSetView& set, const Json& column, const char* key) {
   if (!column.contains(key)) return "-";
   const Json& end = column[key];

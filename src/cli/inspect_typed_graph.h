@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Prints the types of a graph with node types, and a table of their columns. Errors: InputError.
+/// Prints the node and edge types of a typed graph, and a table of their columns. Errors: InputError.
 void inspect_typed_graph(const std::string& folder);
 
 }  // namespace plimsoll

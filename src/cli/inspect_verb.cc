@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// The inspector of a kind of data set, and its options.
+// Returns the inspector for a kind of data set.
 struct KindInspector {
   std::unique_ptr<Inspector> inspector;
   std::vector<CLI::Option*> options;
@@ -37,8 +37,8 @@ struct InspectVerbOptions {
   bool json = false;
 };
 
-// Counts the graphs of each class, as in "0: 1,200, 1: 34"; of many classes only the number of classes is
-// shown.
+// Returns the number of graphs of each class, such as "0: 1,200, 1: 34"; for many classes, only the number of
+// classes.
 std::string classes_text(std::span<const int64_t> y) {
   constexpr size_t kMaxShown = 5;
   std::map<int64_t, int64_t> counts;
@@ -163,7 +163,7 @@ void run(const InspectVerbOptions& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb =
-      app.add_subcommand("inspect", "Show the contents of a data set, or the detected memory limits");
+      app.add_subcommand("inspect", "Show the contents of a data set or the detected memory limits");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
 #ifdef PLIMSOLL_CAN
   options->of_kinds.push_back({inspector_can(), {}});

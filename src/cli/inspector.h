@@ -14,11 +14,11 @@ class Inspector {
  public:
   virtual ~Inspector() = default;
   virtual std::string kind() const = 0;
-  /// Adds the inspector's own options, which are set when the command line is parsed.
+  /// Adds the options of this inspector. Parsing the command line sets them.
   virtual std::vector<CLI::Option*> add_options(CLI::App& /*verb*/) { return {}; }
   /// Prints a readable summary. Errors: InputError.
   virtual void print(const std::string& folder) const = 0;
-  /// Adds the results of its options to the manifest, which --json prints. Errors: InputError.
+  /// Adds the results of these options to the manifest that --json prints. Errors: InputError.
   virtual void add_json(const std::string& /*folder*/, Json& /*json*/) const {}
 };
 

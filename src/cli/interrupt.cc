@@ -15,7 +15,7 @@ constexpr std::initializer_list<int> kSignals = {SIGTERM, SIGINT, SIGUSR1};
 std::atomic<int> number_of_first = 0;
 static_assert(decltype(interrupt_requested)::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
-// Another rank may have asked this one to stop before its own first signal.
+// Another rank may have asked this one to stop before this one got its first signal.
 void on_signal(int number) {
   if (number_of_first.exchange(number) != 0) _exit(128 + number);
   interrupt_requested = true;

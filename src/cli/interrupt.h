@@ -7,27 +7,27 @@
 
 namespace plimsoll {
 
-/// From now on, the first TERM, INT or USR1 sets the returned flag, so that work can stop cleanly; a second
-/// signal ends the process at once with the exit code 128 + its number.
+/// Makes the first TERM, INT or USR1 set the returned flag, so that work can stop cleanly. A second signal
+/// ends the process at once with the exit code 128 plus its number.
 const std::atomic<bool>& catch_interrupts();
 
-/// Returns the flag that these signals set, interrupt_requested. An extension of Python hides its symbols, so
-/// it has a copy of that variable, which no signal sets, and calls this function.
+/// Returns interrupt_requested, the flag that these signals set. A Python extension must call this function:
+/// it hides its symbols, so it has its own copy of the variable, which no signal sets.
 std::atomic<bool>& stop_flag();
 
-/// Thrown out of work that a signal ended; run_command() then ends the process by that signal.
+/// Thrown by work that a signal stopped; run_command() then ends the process with that signal.
 struct Stopped {
   int signal;
 };
 
-/// Thrown if `detect --fail-on-alarm` raised alarms, or `check --fail-on-finding` found something:
-/// run_command() then returns this exit code.
+/// Thrown if `detect --fail-on-alarm` raised an alarm or `check --fail-on-finding` has a finding;
+/// run_command() then returns kExitCode.
 struct AlarmsRaised {
   static constexpr int kExitCode = 10;
 };
 
-/// Like catch_interrupts(), but throw_if_stopped() also throws Stopped after the signal. If the process is
-/// not done within kSecondsToStop, the signal ends it.
+/// Like catch_interrupts(), but throw_if_stopped() also throws Stopped after a signal. If the process is
+/// still running kSecondsToStop seconds later, the signal ends it.
 void stop_in_order();
 void throw_if_stopped();
 inline constexpr unsigned kSecondsToStop = 5;

@@ -15,7 +15,7 @@ struct MadeSet {
   Json counts;          ///< Counts for --json.
   std::string text;     ///< Text after "OUT: ", such as "1,200 graphs".
   std::string from;     ///< The inputs from which an existing set was made, such as "sources".
-  std::string remarks;  ///< Separate lines, each with its end; may be empty.
+  std::string remarks;  ///< Further lines, each with its newline; may be empty.
   std::string took;     ///< Duration and rate, such as "0.19 s (8,166,861 rows/s)".
 };
 

@@ -22,9 +22,9 @@
 namespace plimsoll {
 namespace {
 
-// Replaces this process by plimsoll-train with the same arguments: the one next to this program, or the one
-// that PLIMSOLL_TRAINER names. The Python package has one for each torch, or explains in PLIMSOLL_NO_TRAINER
-// why it has none.
+// Replaces this process with plimsoll-train, with the same arguments: the program that PLIMSOLL_TRAINER names
+// or, by default, the one next to this program. The Python package has one for each version of torch; if it
+// has none, it explains why in PLIMSOLL_NO_TRAINER.
 [[noreturn]] void become_trainer(char** argv) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   const char* given = std::getenv("PLIMSOLL_TRAINER");
@@ -33,11 +33,11 @@ namespace {
   ::execv(trainer.c_str(), argv);
   if (const char* why = std::getenv("PLIMSOLL_NO_TRAINER")) throw Failure(why);
   throw Failure(trainer.string() +
-                " cannot be started; it does all training: build it with torch (make build)");
+                " cannot be started, but training needs it; build it with torch (make build)");
 }
 
 // Whether a launcher (torchrun or srun) started this process as one of several; place() of the Python package
-// tests the same.
+// does the same check.
 bool is_a_rank() {
   const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
   const auto is_more_than_one = [](const char* name) {
@@ -59,7 +59,7 @@ bool is_for_python(const Options& options, RunsIn where) {
 
 std::vector<Verb> all_verbs(char** argv);
 
-// Errors: UsageError if the command of a job does not start with the name of a verb.
+// Throws UsageError if the command of a job does not start with the name of a verb.
 void require_verb(const std::vector<std::string>& command, char** argv) {
   if (command.empty()) return;
   std::vector<std::string_view> names;
@@ -100,8 +100,8 @@ std::vector<Verb> all_verbs(char** argv) {
   return verbs;
 }
 
-// Adds only the verb that the arguments name, because the options of all verbs use 0.2 MiB of a budget. Adds
-// all if they name none.
+// Adds only the verb that the arguments name, because the options of all verbs would use 0.2 MiB of the
+// budget. Adds all verbs if the arguments name none.
 void add_verbs(CLI::App& app, int argc, char** argv) {
   const std::vector<Verb> all = all_verbs(argv);
   for (const Verb& verb : all)

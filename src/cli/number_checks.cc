@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Accepts text that is a number for which `holds` is true. The help shows `shown` after the option's type.
+// Accepts a number for which `holds` returns true. The help shows `shown` after the option's type.
 template <typename T, typename Holds>
 CLI::Validator check(const std::string& expected, const std::string& shown, Holds holds) {
   return {[=](std::string& text) {

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// Checks an option's value like CLI::Range, but also refuses non-finite numbers and has a shorter message:
-/// "found 'nan', expected a number from 0 to 86400".
+/// Checks the value of an option like CLI::Range, but refuses numbers that are not finite and has a shorter
+/// message: "found 'nan', expected a number from 0 to 86400".
 CLI::Validator at_least(int64_t min);
 CLI::Validator within(double min, double max);
 CLI::Validator finite();

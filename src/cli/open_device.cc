@@ -20,8 +20,8 @@ DeviceFacts facts_of_cuda(int index) {
   else
     fmt::print(
         stderr,
-        "plimsoll: note: NVML, the monitor of NVIDIA's driver, is not available on this node, so the memory "
-        "that other processes hold on {} and its busy share are unknown; install libnvidia-ml.so.1\n",
+        "plimsoll: note: NVML, the monitor of NVIDIA's driver, is not available on this node, so it is not "
+        "known how much memory other processes hold on {} and how busy it is; install libnvidia-ml.so.1\n",
         facts.name);
   return facts;
 }
@@ -32,7 +32,7 @@ std::unique_ptr<TrainingDevice> open_cuda(const DeviceOptions& options, int inde
   return TrainingDevice::open_cuda(index, free_device_budget(options.budget, facts), threads);
 }
 
-// The stand-in takes the place of any model.
+// The stand-in is accepted for any model.
 std::unique_ptr<TrainingDevice> open_stand_in_for(const DeviceOptions& options, int threads) {
   const DeviceFacts facts{.name = "stand-in", .total = kStandInBytes, .used = 0};
   const int64_t budget = free_device_budget(options.budget, facts);

@@ -18,13 +18,13 @@
 namespace plimsoll {
 namespace {
 
-// Why a plan is not exact for which nothing was run.
+// Returns why a plan made without running anything is not exact.
 std::string assumptions(const DeviceModel* model) {
   const std::string context =
       fmt::format("nothing was run, and {} are assumed for the context, as measured on an H200",
                   format_bytes(PlannedDevice::kAssumedContext));
   if (model == nullptr || model->is_measured) return context;
-  return fmt::format("{}; nobody measured it on {}, so {} are left free as a margin", context, model->name,
+  return fmt::format("{}; it was not measured on {}, so {} are left free as a margin", context, model->name,
                      format_bytes(PlannedDevice::kMarginOfUnmeasured));
 }
 
@@ -59,8 +59,8 @@ const DevicePlan& largest_device_budget(const StagePlans& plans) {
           })->second.device;
 }
 
-// Hours of training at a rate that the user states. A validated graph counts half, because only the forward
-// pass runs (trial_run.cc).
+// Returns the hours of training at the rate that the user states. A validated graph counts half, because only
+// the forward pass runs (trial_run.cc).
 double hours_of(const StagePlans& plans, const DevicePlanView& view) {
   double graphs = 0;
   for (const auto& [stage, plan] : plans)
@@ -76,8 +76,8 @@ void print_hours(const StagePlans& plans, const DevicePlanView& view) {
         hours_of(plans, view), view.epochs, view.graphs_per_s);
   else
     fmt::print(
-        "hours: not estimated; state a rate that a run measured on this model with --graphs-per-s "
-        "(graphs_per_s in its metrics.csv)\n");
+        "hours: not estimated; give --graphs-per-s the rate of a run on this model (graphs_per_s in its "
+        "metrics.csv)\n");
 }
 
 Json plans_json(const StagePlans& plans, const DevicePlan& largest, const DevicePlanView& view) {
@@ -110,7 +110,7 @@ void print_plans(const StagePlans& plans, const DevicePlan& largest, const Devic
   if (view.table != nullptr) view.table->print();
 }
 
-// Total bytes of a device of this machine; nullopt if it is not here.
+// Returns the total bytes of a device; nullopt if this machine does not have it.
 std::optional<int64_t> bytes_here(const DeviceChoice& choice) {
   if (choice.kind == DeviceChoice::Kind::stand_in) {
     require_stand_in();

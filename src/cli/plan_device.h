@@ -14,18 +14,18 @@ namespace plimsoll {
 
 /// A GPU that a run is planned for without opening it.
 struct PlannedCard {
-  const DeviceModel* model = nullptr;  ///< Null: not named.
+  const DeviceModel* model = nullptr;  ///< Null if no model was named.
   int64_t budget = 0;                  ///< Bytes that the run may use.
-  int64_t margin = 0;                  ///< PlannedDevice::margin: 0 where the context was measured.
+  int64_t margin = 0;                  ///< PlannedDevice::margin: 0 if the context was measured.
 };
-/// Returns the GPU that options name: of --device-model, otherwise one of this machine, otherwise one of
-/// --device-budget; nullopt: the CPU. Errors: UsageError; NoDevice.
+/// Returns the GPU to plan for: the model of --device-model, otherwise a GPU of this machine, otherwise one
+/// with the memory of --device-budget; nullopt: the CPU. Errors: UsageError; NoDevice.
 std::optional<PlannedCard> planned_card(const DeviceOptions& device);
 
 /// The GPU for which a run is planned.
 struct PlansDevice {
   std::optional<PlannedCard> card =
-      {};  ///< The GPU of a static plan; absent for another plan, or for the CPU.
+      {};  ///< The GPU of a static plan; absent for other plans and for the CPU.
   /// Device to run blocks on, for --mode measured and trial; otherwise null.
   std::unique_ptr<TrainingDevice> open = {};
 };
@@ -34,16 +34,16 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads);
 
 class CardTable;
 
-/// What is printed of plans for a device.
+/// Settings for printing the plans for a device.
 struct DevicePlanView {
   Estimation mode;                   ///< How the plans were made.
-  const PlannedCard* card;           ///< The GPU of static plans; null: blocks were run.
-  const CardTable* table = nullptr;  ///< Null: none.
+  const PlannedCard* card;           ///< The GPU of static plans; null if blocks were run.
+  const CardTable* table = nullptr;  ///< Null: print no table.
   int64_t epochs = 0;                ///< Maximum number of epochs of the run.
-  double graphs_per_s = 0;           ///< A rate that a run measured; 0: not stated.
+  double graphs_per_s = 0;           ///< Rate of a run on this GPU, stated by the user; 0: not stated.
   bool json = false;
 };
-/// Prints the memory that the stages need on a device; on the host they need at most as much as without a
+/// Prints the memory that the stages need on a device. On the host, they need at most as much as without a
 /// device. Errors: BudgetTooSmall, after printing, if the budget is too small.
 void print_device_plans(const StagePlans& plans, const DevicePlanView& view);
 

@@ -15,15 +15,15 @@
 namespace plimsoll {
 namespace {
 
-// Seconds that `amount` takes at `rate`; infinite if the rate is 0, which means unknown.
+// Returns the seconds that `amount` needs at `rate`; infinite if the rate is 0, which means unknown.
 double seconds_for(double amount, double rate) {
   return amount > 0 ? amount / rate : 0;
 }
 
-// Seconds per epoch; nullopt if the disk's or the processors' part is unknown.
+// Returns the seconds per epoch; nullopt if the disk's or the processors' part is unknown.
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
-  // A scattered read costs the time of one access plus the time of its bytes. For a short file, no rate of
-  // long reads is known.
+  // The time of a scattered read is that of one access plus that of its bytes. For a short file, the rate of
+  // long reads is not known.
   const double bytes = reading.pieces > 0 && disk.read == 0 ? 0 : seconds_for(reading.read, disk.read);
   const double reads = seconds_for(reading.pieces, disk.rows) + bytes;
   const double seconds = reads + seconds_for(reading.written, disk.write);
@@ -31,7 +31,7 @@ std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskS
   return std::max(reading.seconds, seconds);
 }
 
-// Seconds of the whole run with this plan: start-up, and as many epochs as it may have.
+// Returns the seconds of the whole run with this plan: start-up and the maximum number of epochs.
 std::optional<double> seconds_of_run(const MemoryPlan& plan, const DiskSpeed& disk) {
   if (!plan.reading_of_run || !plan.start_up) return std::nullopt;
   const auto epoch = seconds_of(*plan.reading_of_run, disk);
@@ -46,7 +46,7 @@ std::string bytes_of(double bytes) {
 }  // namespace
 
 void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
-  Table table({"of the graph in memory", "budget", "read an epoch", "written", "seconds an epoch"});
+  Table table({"of the graph in memory", "budget", "read per epoch", "written", "seconds per epoch"});
   for (const MemoryPlan::Reading& at : plan.reading) {
     const auto seconds = seconds_of(at, disk);
     table.add({fmt::format("{:.0f} %", 100 * at.share), format_bytes(at.budget), bytes_of(at.read),

@@ -5,9 +5,8 @@
 
 namespace plimsoll {
 
-/// Prints the seconds per epoch of one giant graph, by the share of it that is in memory, for a disk of this
-/// speed. These are estimates: a model computes the bytes, and disk and processors are assumed to work in
-/// parallel.
+/// Prints the estimated seconds per epoch on one giant graph, by the share of the graph that is in memory,
+/// for a disk of this speed. A model computes the bytes; disk and processors are assumed to work in parallel.
 void print_reading(const MemoryPlan& plan, const DiskSpeed& disk);
 Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk);
 

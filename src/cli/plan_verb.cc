@@ -29,7 +29,7 @@
 namespace plimsoll {
 namespace {
 
-// The parts of the peak, the floor first; they sum to the peak.
+// Returns the parts of the peak, those of the floor first. They sum to the peak.
 std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
                                                        const Budget& budget) {
   std::vector<std::pair<std::string, int64_t>> parts = {
@@ -41,16 +41,16 @@ std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, c
     parts.push_back(part);
     sum += part.second;
   }
-  parts.emplace_back("heap beside the ledger", plan.peak - sum);
+  parts.emplace_back("heap not in the ledger", plan.peak - sum);
   return parts;
 }
 
-// Whether the blocks of a plan are samples of one giant graph, which have to be drawn.
+// Whether the blocks of a plan are samples of one giant graph.
 bool has_samples(const MemoryPlan& plan) {
   return plan.start_up.has_value();
 }
 
-// The unit of the plan's speed.
+// Returns the unit of the plan's speed.
 const char* unit_of(const MemoryPlan& plan) {
   return has_samples(plan) ? "block" : "graph";
 }
@@ -78,8 +78,9 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
-  fmt::print("batch size: any fits; memory is that of blocks in flight, limited by one {} of {}\n",
-             unit_of(plan), format_bytes(plan.room_for_graph));
+  fmt::print(
+      "batch size: any fits, because memory depends on the blocks in flight; one {} may need up to {}\n",
+      unit_of(plan), format_bytes(plan.room_for_graph));
   for (const MemoryPlan::Graph& graph : plan.too_large)
     fmt::print("  {} {} does not fit: {}, {}, {}\n", unit_of(plan), graph.graph, counted(graph.nodes, "node"),
                counted(graph.edges, "edge"), format_bytes(graph.bytes));
@@ -89,7 +90,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
                at.recompute ? "run again" : "kept",
                at.graphs_per_s > 0 ? format_count(static_cast<int64_t>(at.graphs_per_s)) : "-"});
   fmt::print("expected speed\n{}", speed.text());
-  fmt::print("{}: {} blocks looked at{}, in {}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact,
+  fmt::print("{}: {} blocks planned{}, in {}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact,
              format_count(plan.blocks_planned),
              plan.all_blocks_known ? ", all of the run"
              : plan.start_up       ? ", and a bound for those of later epochs"
@@ -97,17 +98,17 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
-// Prints what all ranks of this machine need, and the data that they exchange.
+// Prints the memory of all ranks on this machine and the bytes that they exchange.
 void print_ranks(const MemoryPlan& plan) {
   fmt::print(
-      "{0} ranks; the table is for one: a machine with all of them needs {1}, at least {2}\n  per step each "
-      "rank sends {3}, {4:.2f} times twice the bytes of all parameters\n",
+      "{0} ranks; the table is for one of them: a machine that runs all needs {1}, or {2} with the smallest "
+      "budget\n  each rank sends {3} per step, {4:.2f} times twice the bytes of all parameters\n",
       plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
       format_bytes(plan.bytes_sent),
       static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
 }
 
-// Prints the stages side by side, then the decisive one in detail.
+// Prints all stages in a table, then the one that needs the largest budget in detail.
 void print_stages(const StagePlans& plans) {
   const bool samples = !plans.empty() && has_samples(plans.front().second);
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block",
@@ -129,7 +130,7 @@ std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
   return budgets;
 }
 
-// Prints settings that fit budgets, side by side.
+// Prints a table of the settings that fit each budget.
 void print_settings(const std::vector<PlannedSetting>& settings, const std::vector<int64_t>& budgets,
                     bool json) {
   std::vector<std::string> columns = {"hidden", "layers", "smallest budget"};
@@ -182,7 +183,7 @@ void print_profile(const TapeProfile& profile, const std::vector<Saving>& saving
   Table table({"<change", "worst block", "smallest budget", "<weights"});
   for (const Saving& saving : savings)
     table.add({saving.change, "-" + format_bytes(saving.block_bytes), "-" + format_bytes(saving.budget_bytes),
-               saving.same_weights ? "the same" : "others"});
+               saving.same_weights ? "the same" : "different"});
   fmt::print("\nwhat would shrink it\n{}", table.text());
 }
 
@@ -207,7 +208,7 @@ void save_snapshot(const MemoryPlan& plan, const std::filesystem::path& path) {
   }
 }
 
-// The speed is unknown if the budget is too small for measuring it.
+// The disk's speed is unknown if the budget is too small to measure it.
 DiskSpeed disk_of(const std::filesystem::path& graph) {
   const GraphView view(graph);
   if (view.node_features() == 0) return {};  // Embeddings of nodes are in memory.
@@ -219,7 +220,8 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
   }
 }
 
-// The folder for the file with samples of a giant graph: TMPDIR, or /var/tmp, which is on a disk.
+// Returns the folder for the file with samples of a giant graph: TMPDIR or, if it is not set, /var/tmp, which
+// is on a disk.
 std::filesystem::path folder_for_samples() {
   const char* const given = std::getenv("TMPDIR");
   return given != nullptr && *given != '\0' ? given : "/var/tmp";
@@ -240,7 +242,7 @@ Json breakdown_json(const MemoryPlan& plan, const FloorParts& floor, const Budge
   return parts;
 }
 
-// What is shown of a plan besides its stages.
+// The details of a plan that are shown in addition to its stages.
 struct PlanDetails {
   const MemoryPlan& plan;  // The plan that needs the largest budget.
   TapeProfile profile = {};

@@ -15,7 +15,7 @@ namespace plimsoll {
 void become_python(char** argv) {
   const char* const named = std::getenv("PLIMSOLL_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // The program catches ImportError, as a Python without the package would otherwise print a traceback.
+  // The program catches ImportError, because a Python without the package would otherwise print a traceback.
   static constexpr const char* kProgram =
       "import sys\ntry:\n    from plimsoll.jobs.commands import main\nexcept ImportError as error:\n    "
       "print(f'plimsoll: {sys.executable}: {error}; this verb needs the Python package: pip install '\n      "
@@ -32,7 +32,7 @@ void become_python(char** argv) {
 
 namespace {
 
-// A verb that the package runs, and whose help it prints.
+// Adds a verb that the Python package runs; the package also prints its help.
 void add_verb_of_python(CLI::App& app, const std::string& name, const std::string& description, char** argv) {
   CLI::App* verb = app.add_subcommand(name, description);
   verb->set_help_flag();

@@ -32,7 +32,7 @@ void add_recipes(CLI::App& app) {
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("recipes", "List the recipes that `train` knows by name, or print one");
+  CLI::App* verb = app.add_subcommand("recipes", "List the built-in recipes, or print one");
   verb->add_option("NAME", options->name, "Print this recipe as a starting point for your own");
   verb->add_flag("--json", options->json, "Print the list, or the text of the recipe, as JSON");
   verb->footer("Example: plimsoll recipes gat > mine.yaml");

@@ -40,7 +40,7 @@ std::map<std::string, MetricsTable> read_metrics(const fs::path& folder) {
   return stages;
 }
 
-// A training in Python has its own settings instead of a recipe.
+// A run that was trained in Python has settings instead of a recipe.
 std::vector<std::pair<std::string, std::string>> settings_of(const fs::path& folder, const Json& manifest) {
   const Json settings = manifest.value("settings", Json());
   if (!settings.is_object()) return recipe_values(load_run_recipe(folder / "recipe.yaml"));
@@ -62,7 +62,7 @@ RunFiles read_run(const fs::path& folder) {
   return run;
 }
 
-// Rows of a table with one column per run; the first run that has a value adds its row.
+// Rows of a table with one column per run. The first run that has a value adds the row for it.
 class Rows {
  public:
   explicit Rows(size_t runs) : runs_(runs) {}

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// The number at a pointer such as "/progress/done"; 0 if there is none.
+// Returns the number at a JSON pointer such as "/progress/done"; 0 if there is none.
 double number_at(const Json& run, const char* pointer) {
   const Json::json_pointer at(pointer);
   return run.contains(at) && run.at(at).is_number() ? run.at(at).get<double>() : 0;
@@ -77,7 +77,7 @@ std::string budget_line(const Json& run, int width) {
                      format_bytes(held), planned);
 }
 
-// The byte at which a line of `width` letters has to break: its last space, otherwise its end.
+// Returns the byte at which a line of `width` characters must break: its last space, otherwise its end.
 size_t end_of_row(std::string_view line, int width) {
   int letters = 0;
   size_t space = line.npos;
@@ -90,7 +90,7 @@ size_t end_of_row(std::string_view line, int width) {
   return line.size();
 }
 
-// The path relative to the folder where the program was started, if it is in there.
+// Returns the path relative to the folder where the program was started, if it is inside that folder.
 std::string path_from_here(const std::string& path) {
   std::error_code failed;
   const std::string here = std::filesystem::current_path(failed).string() + "/";
@@ -109,7 +109,8 @@ std::string ledger_line(const Json& run) {
   return line;
 }
 
-// Shows the memory of the GPU: planned, used in the epochs so far, and NVML's data, if there are any.
+// Shows the memory of the GPU: the planned peak, the memory used in the epochs so far, and NVML's values if
+// known.
 std::string device_line(const Json& run, int width) {
   const int64_t held = whole_at(run, "/progress/device/process_bytes");
   const int64_t used = whole_at(run, "/epoch/device_used_bytes");
@@ -176,7 +177,8 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
     if (!run.contains("progress")) continue;
     if (run.contains(Json::json_pointer("/start/device/name"))) add(device_line(run, width));
     add(ledger_line(run));
-    if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // A run in Python has no workers.
+    if (!run.contains(Json::json_pointer("/progress/binds")))
+      continue;  // A run that is trained in Python has no workers.
     add(binds_line(run));
     add(work_line(run));
     add(pressure_line(run));

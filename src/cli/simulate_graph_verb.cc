@@ -51,7 +51,7 @@ void add_simulate_graph(CLI::App& simulate) {
   auto options = std::make_shared<SimulateGraphVerbOptions>();
   GraphSimulation& made = options->graph;
   CLI::App* graph =
-      simulate.add_subcommand("graph", "Simulate one graph of communities and hubs, of any size");
+      simulate.add_subcommand("graph", "Simulate one graph of any size, with communities and hubs");
   graph->add_option("--nodes", made.nodes, "Simulate this number of nodes")
       ->required()
       ->check(at_least(1))
@@ -64,11 +64,10 @@ void add_simulate_graph(CLI::App& simulate) {
       ->capture_default_str();
   graph
       ->add_option("--features-dtype", made.features_dtype,
-                   "Store features in this type: auto or f32 (unchanged), or f16, bf16 or i8, which round")
+                   "Store features in this type: auto or f32 (unchanged), or f16, bf16 or i8 (rounded)")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
-  graph
-      ->add_option("--classes", made.classes, "Simulate this number of communities, each of which is a class")
+  graph->add_option("--classes", made.classes, "Simulate this number of communities; each is a class")
       ->type_name("C")
       ->capture_default_str();
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");

@@ -49,8 +49,8 @@ int64_t file_bytes(const fs::path& data) {
   return bytes;
 }
 
-// The maximum that any stage holds, plus an allowance because the floor varies between processes, rounded up
-// to whole MiB.
+// Returns the budget of the largest stage, including an allowance because the floor varies between processes,
+// rounded up to whole MiB.
 int64_t budget_of(const StagePlans& plans) {
   constexpr int64_t kFloorVaries = 256 * kKiB;
   int64_t bytes = 0;
@@ -61,17 +61,18 @@ int64_t budget_of(const StagePlans& plans) {
 
 // Host memory of a process that uses CUDA: the driver's own pages (docs/gpu.md).
 constexpr int64_t kCudaOnHost = 320 * kMiB;
-// A rank is a process of Python, whose interpreter and packages hold up to this much more than this program.
+// A rank is a Python process. Its interpreter and packages hold up to this much more memory than this
+// program.
 constexpr int64_t kMoreInPython = 128 * kMiB;
-// A static plan may be a few percent too low where torch allocates differently on a GPU (docs/gpu.md): it is
-// increased by this part.
+// A static plan may be a few percent too low, because torch allocates differently on a GPU (docs/gpu.md). The
+// plan is increased by one part in this number.
 constexpr int64_t kPlanVaries = 16;
 
 bool is_stand_in(const SlurmOptions& options) {
   return parse_device(options.device.device).kind == DeviceChoice::Kind::stand_in;
 }
 
-// Host memory that a process needs in its budget because of its device: the driver, and pinned memory.
+// Returns the host memory that a process needs in its budget for its device: the driver and pinned memory.
 int64_t host_bytes_of_device(const SlurmOptions& options, const StagePlans& plans) {
   int64_t pinned = 0;
   for (const auto& [stage, plan] : plans)
@@ -79,7 +80,7 @@ int64_t host_bytes_of_device(const SlurmOptions& options, const StagePlans& plan
   return pinned + (is_stand_in(options) ? 0 : kCudaOnHost);
 }
 
-// The GPU of each process. The stand-in's memory is that of the host, outside the budget.
+// Returns the GPU of each process. The stand-in uses host memory outside the budget.
 SlurmDevice device_of_job(const SlurmOptions& options, int64_t whole, const StagePlans& plans) {
   int64_t peak = 0;
   for (const auto& [stage, plan] : plans) peak = std::max(peak, plan.device->peak);
@@ -126,9 +127,10 @@ void submit(const SlurmJob& job, const std::string& script) {
   ::waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw Failure("sbatch refused the job, which was saved as " + name +
-                  (job.device ? "; if it knows no such --gres, set `gres` in the site's file to a name that "
-                                "`sinfo -o %G` shows, and if it has too few GPUs, give fewer --ranks"
-                              : ""));
+                  (job.device
+                       ? "; if the cluster does not know the value of --gres, set `gres` in the site file to "
+                         "a name that `sinfo -o %G` shows; if a node has too few GPUs, give fewer --ranks"
+                       : ""));
 }
 
 fs::path folder_of(const SlurmOptions& options) {
@@ -138,7 +140,7 @@ fs::path folder_of(const SlurmOptions& options) {
   return folder;
 }
 
-// Data sets that a command reads: the values of its --data.
+// Returns the data sets that a command reads: the values of its --data.
 std::vector<fs::path> data_of(const std::vector<std::string>& command) {
   std::vector<fs::path> sets;
   for (size_t i = 0; i + 1 < command.size(); ++i)
@@ -146,21 +148,22 @@ std::vector<fs::path> data_of(const std::vector<std::string>& command) {
   return sets;
 }
 
-// Whether a verb takes --budget, --threads and --device; others keep the limits of their job by themselves.
+// Returns whether a verb accepts --budget, --threads and --device. Other verbs detect the limits of their
+// job.
 bool takes_resources(const std::string& verb) {
   const auto known = trainer_verbs([](const auto&, RunsIn) {});
   return std::ranges::any_of(known, [&](const Verb& row) { return row.names.front() == verb; });
 }
 
-// Refuses a command that the job cannot run as it is written. Errors: UsageError.
+// Throws UsageError for a command that the job cannot run as written.
 void require_command(const SlurmOptions& options) {
   if (options.command.empty()) return;
   const bool is_trainers = takes_resources(options.command.front());
   if (options.ranks > 1 && !is_trainers)
     throw UsageError(
-        fmt::format("--ranks: {} runs in one process; leave --ranks out", options.command.front()));
+        fmt::format("--ranks: {} runs in one process; leave out --ranks", options.command.front()));
   if (options.recipe.empty() && !options.overrides.empty())
-    throw UsageError("-O: there is no RECIPE that it could change; put it after --, or leave it out");
+    throw UsageError("-O: found no RECIPE to change; put -O after `--`, or leave it out");
   for (const std::string& word : options.command)
     for (const std::string_view own :
          {"--budget", "--threads", "--device", "--device-budget", "--device-model"})
@@ -168,7 +171,7 @@ void require_command(const SlurmOptions& options) {
         throw UsageError(fmt::format("{}: the job sets it; give it before --", own));
 }
 
-// What is known of a job before anything is planned.
+// Returns the parts of a job that are known before planning.
 SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   SlurmJob job{.program = self.parent_path() / "plimsoll",
@@ -191,16 +194,16 @@ SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   return job;
 }
 
-// The budget of a process, stated or at most the machine's, that holds the plans and `more` bytes.
+// Returns the budget of a process for the plans and `more` bytes. The limit is `most`, the stated budget or
+// that of this machine.
 int64_t budget_of_job(const SlurmOptions& options, const StagePlans& plans, int64_t more, int64_t most) {
   const int64_t needed = budget_of(plans) + more;
   if (options.resources.budget_text.empty()) return std::min(needed - more, most) + more;
   const int64_t smallest = largest_budget(plans).min_budget + more;
   if (smallest > most)
     throw BudgetTooSmall(
-        fmt::format("the smallest budget that works is {} bytes ({}), of which {} are for the device's "
-                    "driver and pinned memory, and for Python if there are ranks; "
-                    "raise --budget",
+        fmt::format("the smallest budget that works is {} bytes ({}), including {} for the device's driver, "
+                    "for pinned memory and, with several ranks, for Python; raise --budget",
                     smallest, format_bytes(smallest), format_bytes(more)));
   return std::min(needed, most);
 }
@@ -235,7 +238,7 @@ void plan_job(const SlurmOptions& options, SlurmJob& job) {
       (card ? host_bytes_of_device(options, plans) : 0) + (options.ranks > 1 ? kMoreInPython : 0);
   job.budget = budget_of_job(options, plans, more, budget.bytes());
   if (card || options.ranks > 1 || !options.command.empty())
-    return;  // The trial would run on one CPU process.
+    return;  // The trial would run in one process on the CPU.
 
   Ledger::process().set_cap(job.budget - budget.outside_ledger());
   request.memory.budget = job.budget;
@@ -248,7 +251,7 @@ void plan_job(const SlurmOptions& options, SlurmJob& job) {
   if (trained > 0) job.seconds = trained + staging + planning + kStart;
 }
 
-// A job without a recipe has the memory that the user states.
+// Sets the resources of a job without a recipe, which the user states.
 void state_job(const SlurmOptions& options, SlurmJob& job) {
   job.budget = parse_size(options.resources.budget_text, usable_memory(find_limits()));
   if (const std::optional<PlannedCard> card = planned_card(options.device))
@@ -265,7 +268,8 @@ void run_verb(const SlurmOptions& options, Exchange*) {
   else
     plan_job(options, job);
   if (job.device && job.ranks > 1)
-    fmt::print(stderr, "plimsoll: note: train, evaluate and predict refuse ranks on a GPU in this version\n");
+    fmt::print(stderr,
+               "plimsoll: note: train, evaluate and predict do not support ranks on a GPU in this version\n");
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);

@@ -36,21 +36,20 @@ void run(SplitEdgesVerbOptions& options) {
                  {"valid_edges", result.pairs[1]},
                  {"test_edges", result.pairs[2]}};
   if (!result.already_there) counts["undirected"] = result.undirected;
-  print_made(
-      {.out = options.split.out,
-       .already_there = result.already_there,
-       .counts = std::move(counts),
-       .text = fmt::format(
-           "{} nodes, {} edges kept; to predict: {} for training, {} for validation, {} for testing",
-           format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
-           format_count(result.pairs[1]), format_count(result.pairs[2])),
-       .from = "options",
-       .remarks =
-           result.undirected
-               ? "every edge exists in both directions: each pair is held out in both, and predicted once\n"
-               : "edges are directed: each is predicted by itself, and held out together with its reverse\n",
-       .took = format_seconds(seconds)},
-      seconds, budget, options.json);
+  print_made({.out = options.split.out,
+              .already_there = result.already_there,
+              .counts = std::move(counts),
+              .text = fmt::format(
+                  "{} nodes, {} edges kept; to predict: {} for training, {} for validation, {} for testing",
+                  format_count(result.nodes), format_count(result.edges), format_count(result.pairs[0]),
+                  format_count(result.pairs[1]), format_count(result.pairs[2])),
+              .from = "options",
+              .remarks = result.undirected ? "every edge exists in both directions: each pair is held out in "
+                                             "both directions and predicted once\n"
+                                           : "edges are directed: each edge is predicted separately and held "
+                                             "out together with its reverse\n",
+              .took = format_seconds(seconds)},
+             seconds, budget, options.json);
 }
 
 }  // namespace
@@ -69,7 +68,7 @@ void add_split_edges(CLI::App& app) {
   verb->add_option("--test", split.test, "Hold out this fraction of the edges for testing")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--train", split.train, "Predict this fraction of the remaining edges in training")
+  verb->add_option("--train", split.train, "Use this fraction of the remaining edges as targets for training")
       ->type_name("SHARE")
       ->capture_default_str();
   verb->add_option("--seed", split.seed, "Use this random seed")->capture_default_str();

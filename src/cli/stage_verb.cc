@@ -44,8 +44,8 @@ void run_evict(const StageVerbOptions& options) {
   }
   for (const std::string& name : done.left)
     fmt::print(stderr,
-               "plimsoll: {}: not deleted: it is named like a copy, but lacks the files that `stage` writes; "
-               "delete it yourself if nobody needs it\n",
+               "plimsoll: {}: not deleted: its name is that of a copy, but it lacks the files that `stage` "
+               "writes; delete it yourself if it is not needed\n",
                (root / name).string());
   if (options.json)
     print_json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}, {"left", done.left}});
@@ -87,7 +87,8 @@ void run_stage(const StageVerbOptions& options) {
                format_bytes(staged.bytes), format_seconds(seconds),
                format_bytes(static_cast<int64_t>(static_cast<double>(staged.copied) / seconds)));
   if (staging_root() != root)
-    fmt::print(stderr, "to have train, evaluate, predict and plan read the copy: export PLIMSOLL_CACHE={}\n",
+    fmt::print(stderr,
+               "for train, evaluate, predict and plan to read the copy, run: export PLIMSOLL_CACHE={}\n",
                root.string());
 }
 
@@ -98,13 +99,13 @@ void add_stage(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless a copy exists");
   CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
   verb->add_option("--to", options->to,
-                   "Copy to this folder; scratch: to PLIMSOLL_CACHE, or else to `plimsoll` in SLURM_TMPDIR, "
-                   "TMPDIR or /tmp; default: PLIMSOLL_CACHE")
+                   "Copy to this folder, or, with scratch, to PLIMSOLL_CACHE if set, else to `plimsoll` in "
+                   "SLURM_TMPDIR, TMPDIR or /tmp; default: PLIMSOLL_CACHE")
       ->type_name("DIR|scratch");
   CLI::Option* const evict =
-      verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or all copies without DATA");
+      verb->add_flag("--evict", options->evict, "Delete the copy of DATA; without DATA, delete all copies");
   verb->add_option("--verify", options->verify,
-                   "Check an existing copy: only its file sizes (auto), or also all checksums (full)")
+                   "Check only the file sizes of an existing copy (auto), or also all checksums (full)")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str()
       ->excludes(evict);

@@ -32,7 +32,7 @@ struct TopVerbOptions {
   bool json = false;
 };
 
-// The runs to show, each followed since it was first seen.
+// The runs to show. The journal of each run is followed from the time it was first seen.
 class Runs {
  public:
   explicit Runs(const std::string& only) : only_(only.empty() ? fs::path() : fs::canonical(only)) {}
@@ -70,7 +70,7 @@ winsize terminal_size() {
   return size;
 }
 
-// The terminal's second screen, without cursor and key echo, while the object lives.
+// Shows the terminal's second screen, without cursor and key echo, for the lifetime of the object.
 class Screen {
  public:
   Screen() {
@@ -83,7 +83,7 @@ class Screen {
     fmt::print("\x1b[?1049h\x1b[?25l");
   }
   ~Screen() {
-    std::fputs("\x1b[?25h\x1b[?1049l", stdout);  // fmt::print would throw if the terminal is gone.
+    std::fputs("\x1b[?25h\x1b[?1049l", stdout);  // fmt::print would throw if the terminal was closed.
     std::fflush(stdout);
     if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
@@ -104,7 +104,7 @@ class Screen {
                begin < text.size() ? "; some lines do not fit" : "");
     std::fflush(stdout);
   }
-  // Waits for up to `seconds`; returns whether q was pressed or the terminal is gone.
+  // Waits for up to `seconds` seconds. Returns whether q was pressed or the terminal was closed.
   bool wait_for_end(double seconds) const {
     pollfd keys{STDIN_FILENO, POLLIN, 0};
     if (::poll(&keys, keys_ ? 1 : 0, static_cast<int>(seconds * 1000)) <= 0) return false;
@@ -150,7 +150,7 @@ void add_top(CLI::App& app) {
   auto options = std::make_shared<TopVerbOptions>();
   CLI::App* verb = app.add_subcommand("top", "Show the runs on this machine: memory, rate and bottleneck");
   verb->add_option("RUN", options->run,
-                   "The folder of a run, even if it has ended; default: all runs in progress");
+                   "The folder of a run, which may have ended; default: all runs in progress");
   CLI::Option* const interval =
       verb->add_option("--interval", options->interval, "Update a terminal at this interval, in seconds");
   interval->check(within(0.1, 3600))->capture_default_str();

@@ -13,8 +13,8 @@ void add_ranks(CLI::App& verb, int& ranks, const char* text) {
 
 void add_verify(CLI::App& verb, std::string& verify) {
   verb.add_option("--verify", verify,
-                  "Verify checksums of the data set: all in a set of up to 1 GiB, else only those of columns "
-                  "that changed since the run (auto), or always all (full)")
+                  "Verify all checksums of the data set (full), or, in a data set of more than 1 GiB, only "
+                  "those of columns that changed since the run (auto)")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str();
 }
@@ -24,11 +24,11 @@ void add_device_model(CLI::App& verb, DeviceOptions& options, const char* text) 
 }
 
 constexpr const char* kModelToBe =
-    "Refuse a GPU of another model than this one, such as v100-16 (docs/gpu.md has the list)";
+    "Require a GPU of this model, such as v100-16; docs/gpu.md lists the models";
 
 void add_device(CLI::App& verb, DeviceOptions& options) {
   verb.add_option("--device", options.device,
-                  "Run blocks on this device: cpu, cuda, cuda:N, or auto (a GPU if there is one)")
+                  "Run blocks on this device: cpu, cuda, cuda:N, or auto (a GPU if available)")
       ->type_name("DEVICE")
       ->capture_default_str();
   verb.add_option("--device-budget", options.budget, "Limit the GPU memory to use; default: all free memory")
@@ -40,7 +40,7 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options, bool required = true) {
   verb.add_option("RECIPE", options.recipe,
-                  "The name of a recipe that `plimsoll recipes` lists, or a file in YAML (docs/recipe.md)")
+                  "The name of a recipe that `plimsoll recipes` lists, or a YAML file (docs/recipe.md)")
       ->required(required);
   verb.add_option("--data", options.data, "The folder of a data set that `plimsoll ingest` made")
       ->required(required)
@@ -75,7 +75,7 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_flag("--json", options->json, "Print the plan as JSON");
   options->resources.add_budget(*verb);
   verb->add_option("--device", options->device.device,
-                   "Plan for this device: cpu, cuda, cuda:N, or auto (a GPU if there is one); give "
+                   "Plan for this device: cpu, cuda, cuda:N, or auto (a GPU if available); give "
                    "--device-budget for a GPU that is not in this machine")
       ->type_name("DEVICE")
       ->capture_default_str();
@@ -83,12 +83,11 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       verb->add_option("--device-budget", options->device.budget,
                        "Limit the GPU memory that the run may use; default: all memory of the GPU")
           ->type_name("BYTES|SHARE%");
-  add_device_model(
-      *verb, options->device,
-      "Plan for a GPU of this model, such as v100-16, which need not be in this machine, and show "
-      "the largest blocks for all models (docs/gpu.md has the list)");
+  add_device_model(*verb, options->device,
+                   "Plan for a GPU of this model, such as v100-16, which need not be in this machine, and "
+                   "show the largest blocks for all models; docs/gpu.md lists the models");
   verb->add_option("--graphs-per-s", options->graphs_per_s,
-                   "State the rate that a run measured on this GPU, to estimate the hours of training")
+                   "Estimate the hours of training from this rate, measured in a run on this GPU")
       ->check(CLI::PositiveNumber)
       ->needs("--device")
       ->type_name("RATE");
@@ -115,17 +114,16 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   const auto set_scratch = [options](const std::string& text) {
     options->scratch = text == "0" ? 0 : parse_size(text, 0);
   };
-  verb->add_option_function<std::string>(
-          "--scratch", set_scratch,
-          "Giant graphs: use at most this much disk space for spilled samples and blocks; 0: do not spill; "
-          "default: "
-          "four times the size of the graph's columns, at least 2 GiB and at most half of the free space")
+  verb->add_option_function<std::string>("--scratch", set_scratch,
+                                         "Giant graphs: use at most this much disk space for spilled samples "
+                                         "and blocks; 0: do not spill; default: four times the size of the "
+                                         "graph's columns, at least 2 GiB and at most half of the free space")
       ->type_name("SIZE");
   add_ranks(*verb, options->ranks,
             "Train with this number of local processes, which torchrun starts; the result is the same, and "
             "--budget and --threads apply to each process");
   verb->add_option("--seeds", options->seeds,
-                   "Train with this number of seeds, counting up from `seed`, if the task takes several")
+                   "Train with this number of seeds, counting up from `seed`, if the task supports several")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option(
@@ -134,11 +132,11 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
       ->type_name("NAME")
       ->allow_extra_args(false);
   verb->add_option("--teacher", options->teacher,
-                   "Use this model as the teacher instead of training one, if the task has a teacher")
+                   "Use this model file as the teacher instead of training one, if the task has a teacher")
       ->type_name("FILE");
   verb->add_flag(
       "--profile", options->profile,
-      "Write a trace for Perfetto of three steps, or of the steps that run.profile in the recipe selects");
+      "Write a Perfetto trace of three steps, or of the steps that run.profile in the recipe selects");
   add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag(
       "--resume", options->resume, "Continue from the run's last checkpoint, or start if there is none");
@@ -156,11 +154,11 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   verb->callback([options, run] { run(*options); });
 }
 
-// Errors: UsageError if the options neither plan a run nor state the memory of another command.
+// Throws UsageError if the options neither plan a run nor state the memory of another command.
 void require_job(const SlurmOptions& options) {
   if (options.recipe.empty() != options.data.empty())
     throw UsageError(options.recipe.empty()
-                         ? "--data is for a recipe: give the name or the file of a recipe"
+                         ? "--data needs a recipe; give the name or the file of a recipe"
                          : "RECIPE needs --data DIR, a data set that `plimsoll ingest` made");
   if (!options.recipe.empty()) return;
   if (options.command.empty())
@@ -199,16 +197,14 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   verb->add_option("--device-budget", options->device.budget,
                    "Limit the GPU memory of each process; default: what the plan needs")
       ->type_name("BYTES|SHARE%");
-  add_device_model(
-      *verb, options->device,
-      "Plan for GPUs of this model, such as v100-16, and have the job refuse others (docs/gpu.md "
-      "has the list)");
-  add_ranks(
-      *verb, options->ranks,
-      "Number of processes, which srun starts on one node; --budget, --threads and --device-budget apply "
-      "to each");
+  add_device_model(*verb, options->device,
+                   "Plan for GPUs of this model, such as v100-16, and have the job refuse other models; "
+                   "docs/gpu.md lists the models");
+  add_ranks(*verb, options->ranks,
+            "Run this number of processes, which srun starts on one node; --budget, --threads and "
+            "--device-budget apply to each process");
   verb->add_option("--command", options->command,
-                   "Run this verb with its arguments instead of training; written after `--`")
+                   "Run this verb with its arguments instead of training; give both after `--`")
       ->type_name("VERB ARGS")
       ->allow_extra_args(false);
   options->resources.add_budget(*verb);
@@ -226,7 +222,7 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* verb =
-      app.add_subcommand("evaluate", "Evaluate a trained run on every split that was not trained on");
+      app.add_subcommand("evaluate", "Evaluate a trained run on every split that was not used for training");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
   verb->add_option("--data", options->data, "The folder of a data set that `plimsoll ingest` made")
       ->required()
@@ -250,12 +246,12 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   auto options = std::make_shared<PredictOptions>();
   CLI::App* verb = app.add_subcommand("predict", "Predict on unlabelled data");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_option("--data", options->data, "The folder of a data set of the kind that was trained on")
+  verb->add_option("--data", options->data, "The folder of a data set of the same kind as the training data")
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,
-                   "Write predictions of each graph or node to this folder: classes and "
-                   "probabilities, or values, as .npy columns")
+                   "Write the predictions for each graph or node to this folder as .npy columns: classes and "
+                   "probabilities, or values")
       ->required()
       ->type_name("DIR");
   verb->add_option("--nodes", options->nodes,

@@ -19,8 +19,8 @@ namespace plimsoll {
 
 struct DeviceOptions {
   std::string device = "cpu";
-  std::string budget;  ///< Empty: the whole device, or all of it that is free.
-  std::string model;   ///< A model of device/device_models.h that the device must be; empty: any.
+  std::string budget;  ///< Value of --device-budget; empty: the default of the verb.
+  std::string model;   ///< Required model of the device, from device/device_models.h; empty: any.
 };
 
 struct TrainOptions {
@@ -35,8 +35,8 @@ struct TrainOptions {
   int ranks = 1;                   ///< Number of processes on this machine that train together.
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< Empty: all stages.
-  std::filesystem::path teacher;    ///< A model file; empty: teachers are trained.
-  std::string verify = "auto";      ///< "auto", or "full": every checksum of the data set, however large.
+  std::filesystem::path teacher;    ///< Model file of the teacher; empty: a teacher is trained.
+  std::string verify = "auto";      ///< "auto", or "full": verify every checksum of the data set.
   bool enforce = false;
   bool profile = false;
   bool resume = false;
@@ -53,10 +53,11 @@ struct PlanOptions {
   int64_t prefetch = 2;
   int ranks = 1;
   std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
-  double graphs_per_s = 0;              ///< A rate for the hours of a run on a GPU; 0: not stated.
+  double graphs_per_s =
+      0;  ///< Measured rate from which the hours of a run on a GPU are estimated; 0: not stated.
   DeviceOptions device;
   std::vector<std::string>
-      table;  ///< Budgets for which models of several sizes are planned; empty: one plan, for the recipe.
+      table;  ///< Budgets for which models of several sizes are planned; empty: plan only the recipe's model.
   bool profile = false;
   std::filesystem::path snapshot;  ///< Empty: no snapshot.
   bool json = false;
@@ -112,15 +113,15 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
 
-/// Where a verb that needs torch runs. Ranks run in Python, because process groups are made by torch's Python
-/// API.
+/// Program that runs a verb that needs torch. Ranks run in Python, because torch's Python API creates the
+/// process groups.
 enum class RunsIn {
   trainer,           ///< plimsoll-train.
   python_for_ranks,  ///< Python if --ranks is more than 1, else plimsoll-train.
-  python_as_rank     ///< The same, and Python if a launcher started this process as a rank.
+  python_as_rank     ///< Python if --ranks is more than 1 or if a launcher started this process as a rank.
 };
 
-/// The table of the verbs that need torch. Each calls run(options, where it runs).
+/// The table of the verbs that need torch. Each calls run(options, RunsIn).
 template <typename Run>
 std::vector<Verb> trainer_verbs(const Run& run) {
   const auto verb = [&](std::string_view name, auto* add, RunsIn where) {

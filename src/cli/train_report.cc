@@ -18,7 +18,7 @@ const EpochMetrics& best_of(const FitResult& fit) {
   return fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
 }
 
-// Counts, over all stages, of decisions made because memory was short.
+// Counts of decisions made because memory was short, over all stages.
 struct Decisions {
   int64_t reruns = 0, sheds = 0, overflows = 0, unforeseen = 0;
 
@@ -41,7 +41,7 @@ struct Decisions {
   }
 };
 
-// Prints what the kernel counts for the whole process, so that no read or write is left out.
+// Prints the kernel's counts for the whole process, which include all reads and writes.
 void print_usage() {
   const Json usage = usage_json();
   if (usage["read_bytes"].is_null()) return;

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The report that is printed at the end of a run.
+/// Data of the report at the end of a run.
 struct TrainReport {
   const TrainedRun* trained = nullptr;
   std::filesystem::path run;

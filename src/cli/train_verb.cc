@@ -24,7 +24,7 @@ Recipe recipe_of(const TrainOptions& options) {
   return recipe;
 }
 
-// The run that the command line requests, without its memory, device and ranks.
+// Returns the run that the command line requests; memory, device and ranks are not set.
 RunRequest request_of(const TrainOptions& options) {
   return {.recipe = recipe_of(options),
           .data = options.data,
@@ -43,7 +43,7 @@ RunRequest request_of(const TrainOptions& options) {
 // Shows the progress of a run and enforces the budget of the process.
 class RunDisplay final : public RunObserver {
  public:
-  // Enforces the budget of the process if `enforced`, the data set, is not null.
+  // `enforced` is the data set of the run if the budget is to be enforced, otherwise null.
   RunDisplay(EngineSession& session, bool shows, const std::filesystem::path* enforced)
       : session_(session), shows_(shows), enforced_(enforced) {}
 
@@ -81,7 +81,8 @@ TrainedRun train_in(EngineSession& session, RunRequest request, bool enforces) {
 
 void require_started(int ranks, const Exchange* exchange) {
   if (ranks > 1 && ranks != ranks_of(exchange))
-    throw UsageError(fmt::format("--ranks is {}, but {} ranks were started", ranks, ranks_of(exchange)));
+    throw UsageError(fmt::format("--ranks is {}, but {} ranks were started; start that number of processes",
+                                 ranks, ranks_of(exchange)));
 }
 
 void run_verb(const TrainOptions& options, Exchange* exchange) {

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-// What plimsoll-train does for each verb, defined in NAME_verb.cc. `exchange` connects the ranks of the run;
-// null: there is only one. Errors are described in docs/command-line.md.
+// These functions do the work of the verbs in plimsoll-train; NAME_verb.cc defines them. `exchange` connects
+// the ranks of the run; null: a single process. docs/command-line.md describes the errors.
 
 /// Prints the plan of a run. Errors: BudgetTooSmall, after printing, if the budget is too small.
 void run_verb(const PlanOptions& options, Exchange* exchange);
@@ -17,7 +17,7 @@ void run_verb(const SlurmOptions& options, Exchange* exchange);
 void run_verb(const EvaluateOptions& options, Exchange* exchange);
 void run_verb(const PredictOptions& options, Exchange* exchange);
 
-/// Errors: UsageError if --ranks differs from the number of started processes.
+/// Throws UsageError if --ranks is more than 1 and differs from the number of started processes.
 void require_started(int ranks, const Exchange* exchange);
 
 }  // namespace plimsoll

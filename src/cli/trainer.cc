@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Makes malloc keep freed memory: blocks allocate and free the same few MB again and again, and pages that
+// Makes malloc keep freed memory, because blocks repeatedly allocate and free the same few MB, and pages that
 // malloc keeps stay mapped. The ledger, not malloc, limits how much is held at once.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);

@@ -5,8 +5,8 @@
 namespace plimsoll {
 
 /// Runs a verb that needs torch from a command line of `plimsoll` (docs/command-line.md). It is the main
-/// function of plimsoll-train, and of a rank in a Python process. Lets the ledger see torch's memory. Returns
-/// the exit code. `exchange` connects the ranks; null: there are no others. `sharers` is the number of
+/// function of plimsoll-train and of a rank in a Python process. Makes the ledger count torch's memory.
+/// Returns the exit code. `exchange` connects the ranks; null: a single process. `sharers` is the number of
 /// processes of the run on this machine.
 int run_trainer(int argc, char** argv, Exchange* exchange = nullptr, int sharers = 1);
 

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// A row of the table of verbs: a function, and the names of the verbs that it adds.
+/// A row of the table of verbs: a function and the names of the verbs that it adds.
 struct Verb {
   std::vector<std::string_view> names;
   std::function<void(CLI::App&)> add;
@@ -41,7 +41,7 @@ void add_compare(CLI::App& app);
 /// Adds the options of `evaluate` that only tasks of CAN have; returns what they set.
 std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate);
 
-/// The rows of the table of verbs that are about CAN, in the order of the help (cli/can).
+/// Returns the rows of the table of verbs for CAN, in the order of the help (cli/can).
 std::vector<Verb> can_verbs(char** argv);
 
 }  // namespace plimsoll

@@ -54,7 +54,7 @@ void add_walks(CLI::App& app) {
   auto options = std::make_shared<WalksVerbOptions>();
   MakeWalksOptions& make = options->make;
   CLI::App* verb =
-      app.add_subcommand("walks", "Write random walks through a graph, uniform or as in node2vec");
+      app.add_subcommand("walks", "Write random walks through a graph, uniform or biased as in node2vec");
   verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");
   verb->add_option("--out", make.out, "Write the walks to this folder")->required()->type_name("DIR");
   verb->add_option("--length", make.walks.length, "Make walks of this number of steps")

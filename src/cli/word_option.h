@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// Adds an option that accepts the names of an enum's values. `value` is the enum, whose value is the
-/// default, or an optional of it, which has no default. It must outlive the parse.
+/// Adds an option that accepts the names of an enum's values. `value` is an enum, whose current value is the
+/// default, or an optional enum, which has no default. It must outlive the parsing of the command line.
 template <typename Value>
 CLI::Option* add_word_option(CLI::App& app, const std::string& name, Value& value, const std::string& help) {
   constexpr bool kHasDefault = std::is_enum_v<Value>;

@@ -16,11 +16,11 @@ namespace {
 using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 at::Tensor tensor_of(const std::byte* bytes, size_t count) {
-  // from_blob accepts no const pointer. Bytes that are sent are only read.
+  // from_blob does not accept a const pointer; bytes to send are only read.
   return at::from_blob(const_cast<std::byte*>(bytes), {static_cast<int64_t>(count)}, at::kByte);
 }
 
-// Returns the first sentence of a message of torch, without the source location in front of it.
+// Returns the first sentence of a message from torch, without the source location before it.
 std::string first_sentence(const std::string& text) {
   const size_t location_end = text.starts_with('[') ? text.find("] ") : text.npos;
   const size_t begin = location_end == text.npos ? 0 : location_end + 2;
@@ -81,7 +81,7 @@ class GroupExchange final : public Exchange {
     report_loss([&] { pending_.push_back(work()); });
   }
 
-  // torch's exceptions name an address, but not its rank.
+  // torch's exceptions name an address, but not the rank.
   template <typename Call>
   void report_loss(const Call& call) {
     try {
@@ -89,15 +89,16 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      // The buffers of pending calls are not written to any more.
+      // From here on, no pending call writes to its buffers.
       pending_.clear();
-      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() returns in any case.
+      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() always returns.
       throw RankLost(fmt::format("{} ({})", describe_lost_rank_(), first_sentence(error.what())));
     }
   }
 
   const Group group_;
-  // The backend is called directly: messages are small, and torch's dispatcher takes as long as they do.
+  // The backend is called directly, because messages are small and torch's dispatcher would need as much time
+  // as they do.
   const c10::intrusive_ptr<c10d::Backend> backend_;
   const std::function<std::string()> describe_lost_rank_;
   RankWatch* const watch_;
@@ -114,7 +115,7 @@ std::unique_ptr<Exchange> join_process_group(const std::string& name,
     return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(describe_lost_rank),
                                            watch);
   } catch (const std::exception& error) {
-    throw Failure(fmt::format("no process group '{}': {}", name, first_sentence(error.what())));
+    throw Failure(fmt::format("there is no process group '{}': {}", name, first_sentence(error.what())));
   }
 }
 

@@ -11,9 +11,9 @@ namespace plimsoll {
 class RankWatch {
  public:
   struct State {
-    double waiting_s = 0;  ///< How long it has been waiting for other ranks; 0 while it works.
-    bool in_step = false;  ///< Whether a training step is running. Other work may last any time.
-    /// Longest step so far. The time before the first step counts as a step.
+    double waiting_s = 0;  ///< Seconds that the rank has been waiting for other ranks; 0 while it works.
+    bool in_step = false;  ///< Whether a training step is running. The duration of other work is not limited.
+    /// Longest step so far in seconds. The time before the first step counts as a step.
     double longest_step_s = 0;
   };
 

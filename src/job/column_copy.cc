@@ -51,7 +51,7 @@ std::string copy_column(const NpyView& column, const fs::path& target, int64_t f
     File& read = at < from ? file : source;
     const size_t got =
         read.read(piece.data(), std::min(kPiece, static_cast<size_t>((at < from ? from : bytes) - at)));
-    if (got == 0) break;  // The file was shortened meanwhile. The checksum will reveal it.
+    if (got == 0) break;  // The file was truncated during the copy. The checksum will differ.
     hash.add(piece.data(), got);
     if (at >= from) file.write_at(at, piece.data(), got);
     at += static_cast<int64_t>(got);

@@ -85,7 +85,7 @@ Eviction evict(const fs::path& data, const fs::path& root, FileSystem& files) {
     if (files.exists(place.whole())) {
       if (has_boot || name == copy_name || has_hash_of_name(place.whole(), files)) {
         copy.bytes += bytes_below(place.whole());
-        // If this is stopped half-way, the next call finds the rest as a part.
+        // If this call is stopped halfway, the next one finds the rest as a part.
         const bool renamed = rename_to_free(place.whole(), place.part(), files) == 0;
         remove(renamed ? place.part() : place.whole(), files);
         deletes = true;

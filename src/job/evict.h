@@ -17,14 +17,14 @@ struct Evicted {
 
 struct Eviction {
   std::vector<Evicted> deleted;
-  /// Names in the root that look like copies, or parts of copies, but are not.
+  /// Names in the root that look like those of copies or their parts, but belong to other files.
   std::vector<std::string> left;
 };
 
 /// Deletes copies below the root that stage() made: those of `data`, or all if it is empty. A copy that a
 /// process is making is kept. A folder named like a copy is deleted only if its manifest.json has the hash in
-/// that name, if the copy has a boot file (then it may be left by a machine that stopped), or if it is the
-/// copy of `data`. Errors: Failure; InputError if `data` is not a data set.
+/// its name, if it has a boot file (a machine that stopped may have left it), or if it is the copy of `data`.
+/// Errors: Failure; InputError if `data` is not a data set.
 Eviction evict(const std::filesystem::path& data, const std::filesystem::path& root,
                FileSystem& files = FileSystem::disk());
 

@@ -31,16 +31,16 @@ Json read_run_manifest(const fs::path& run) {
   const fs::path path = run / "manifest.json";
   if (!fs::exists(run))
     throw InputError("no such folder: " + run.string() +
-                     ", expected a run; name the folder of `train --run`");
+                     ", expected a run; give the folder of `train --run`");
   if (!fs::exists(path))
-    throw InputError(run.string() + ": not a run: it has no manifest.json; name the folder of `train --run`");
+    throw InputError(run.string() + ": not a run: it has no manifest.json; give the folder of `train --run`");
   Json manifest = parse_json(read_text(path));
   if (!manifest.is_object() || manifest.value("kind", Json()) != "run")
-    throw InputError(path.string() + ": is not that of a run");
+    throw InputError(path.string() + ": is not the manifest of a run; give the folder of `train --run`");
   return manifest;
 }
 
-// Adds up the journals of all stages, one after the other.
+// Adds up the journals of all stages.
 JournalSums sums_of(const fs::path& run) {
   std::vector<fs::path> journals;
   std::error_code failed;
@@ -53,7 +53,7 @@ JournalSums sums_of(const fs::path& run) {
   return sums;
 }
 
-// Returns peaks by tag over all starts, and those of the plan of the stage that needs most memory.
+// Returns the peaks by tag over all starts, and the planned peaks of the stage that needs the most memory.
 Json memory_of(const Json& manifest) {
   std::map<std::string, int64_t> by_tag;
   int64_t ledger = 0, anonymous = 0, floor = 0;
@@ -104,8 +104,8 @@ Json processors_of(const Json& manifest) {
           {"major_faults", static_cast<int64_t>(faults)}};
 }
 
-// Returns what the next job of this kind needs: the planned peak or, if larger, the smallest budget; as many
-// processors as were busy; and the same time.
+// Returns what a repetition of the job needs: the planned peak or, if larger, the smallest budget; the number
+// of processors that were busy; and the same time.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");
@@ -118,7 +118,7 @@ Json advice_of(const Json& report, bool finished) {
   const double needed = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
   const int cpus = std::max(1, static_cast<int>(std::min(needed, threads)));
   Json advice = {{"budget_bytes", budget}, {"mem_mib", memory_mib(budget, cpus)}, {"cpus", cpus}};
-  // The budget of a device holds what was planned there; blocks may need more than was used so far.
+  // The device budget is the planned peak, because later blocks may need more than was used so far.
   const int64_t on_device = bytes_at(report, "/device/planned_peak_bytes");
   if (on_device > 0) advice["device_budget_bytes"] = on_device;
   advice["minutes"] = finished ? Json(static_cast<int64_t>(
@@ -193,20 +193,20 @@ std::string job_report_text(const Json& report) {
     text += fmt::format("{}: {}\n", device["name"].get<std::string>(),
                         device["busy"].is_number()
                             ? fmt::format("{:.0f} % busy", 100 * device["busy"].get<double>())
-                            : "busy share not known, because NVML is not available");
+                            : "utilisation unknown, because NVML is not available");
   text += "processors: ";
   text += processors["utilisation"].is_number()
               ? fmt::format("{:.0f} % of {} busy", 100 * processors["utilisation"].get<double>(),
                             processors["threads"].dump())
-              : "not known";
-  text += fmt::format("; disk: {} read, {} written, {} page faults that had to wait\n",
+              : "unknown";
+  text += fmt::format("; disk: {} read, {} written, {} major page faults\n",
                       format_bytes(processors["read_bytes"]), format_bytes(processors["written_bytes"]),
                       format_count(processors["major_faults"]));
   if (journal["rows"].is_object())
     text += fmt::format("rows of features: waited {} for the disk, {} for blocks\n",
                         format_seconds(journal["rows"]["waited_s"]),
                         format_seconds(journal["rows"]["stalled_s"]));
-  text += fmt::format("blocks run again alone: {}; times that memory was short: {}; interruptions: {}\n",
+  text += fmt::format("blocks run again alone: {}; memory shortages: {}; interruptions: {}\n",
                       journal["reruns"].dump(), journal["pressure"].dump(), journal["interruptions"].dump());
   const Json& next = report["next_time"];
   text += fmt::format("next time: --budget {} --threads {}{}; sbatch --mem={}M --cpus-per-task={}",

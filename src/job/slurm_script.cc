@@ -31,7 +31,7 @@ std::string as_pattern(const std::string& name) {
   return pattern;
 }
 
-// Returns --mem in MiB of all processes of a job, each with its device's host memory.
+// Returns --mem in MiB for all processes of a job, including the host memory of their devices.
 int64_t job_mib(const SlurmJob& job) {
   const int64_t process = job.budget + (job.device ? job.device->on_host : 0);
   return memory_mib(job.ranks * process, job.ranks * job.threads);
@@ -70,17 +70,16 @@ std::string reasons(const SlurmJob& job) {
       "# Made by `plimsoll slurm` {}. Submit it with sbatch{}.\n"
       "# Memory: {} at most {}; page cache for the program's own pages, {}; the rest of --mem is "
       "for\n"
-      "# the shell, SLURM's step and page tables. More page cache helps, up to {} of the program and the "
-      "data set;\n"
-      "# it is not asked for.\n",
+      "# the shell, SLURM's step and page tables. More page cache helps, up to {} for the program and the "
+      "data set,\n# but the job does not request it.\n",
       kVersion, job.command.empty() ? ": it requeues itself until the run is done" : "",
       job.ranks > 1 ? fmt::format("each of {} processes holds", job.ranks) : "the run holds",
       format_bytes(job.budget), format_bytes(kProgramPages), format_bytes(job.page_cache));
   if (job.seconds > 0)
-    text +=
-        fmt::format("# Time: {} by a trial, times {:.3g}.\n", format_seconds(job.seconds), job.time_margin);
+    text += fmt::format("# Time: {} estimated from a trial, times {:.3g}.\n", format_seconds(job.seconds),
+                        job.time_margin);
   else
-    text += "# Time: not known, because nothing was measured on such a node.\n";
+    text += "# Time: unknown, because no speed was measured on such a node.\n";
   return text + reasons_of_device(job);
 }
 
@@ -111,7 +110,7 @@ in_reach() {
 }
 )";
 
-// 138: the signal came while the program was starting.
+// 138: the signal arrived while the program was starting.
 constexpr const char* kEndOfRun = R"(
 code=$?
 if test "$asked" = USR1 && { test "$code" = 75 || test "$code" = 138; }; then
@@ -122,7 +121,7 @@ test "$code" = 75 || "$plimsoll" job-report "$run"
 exit "$code"
 )";
 
-// Lines that copy data sets to a disk of the node.
+// Returns the lines that copy data sets to a disk of the node.
 std::string staging(const SlurmJob& job) {
   std::vector<std::string> sets = {};
   if (!job.data.empty()) sets.emplace_back("\"$data\"");
@@ -131,15 +130,16 @@ std::string staging(const SlurmJob& job) {
   return fmt::format(
       "export PLIMSOLL_CACHE=${{PLIMSOLL_CACHE:-{}}}\n"
       "for set in {}; do\n"
-      "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; reads $set in place\"\n"
+      "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; $set is read in place\"\n"
       "done\n",
       job.site.scratch.empty() ? "${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll" : job.site.scratch,
       fmt::join(sets, " "));
 }
 
-// What starts a process of the job: nothing, or srun, which starts the ranks. All are on one node, so they
-// meet there. Without --cpus-per-task, srun would give each rank one processor. A rank that loses another one
-// ends by itself: with --kill-on-bad-exit, srun would end rank 0 while it writes a checkpoint.
+// Returns the command that starts the ranks: srun, or nothing for a single process. All ranks are on one
+// node, so they connect over its loopback address. Without --cpus-per-task, srun would give each rank one
+// processor. A rank that loses another rank ends by itself; with --kill-on-bad-exit, srun could end rank 0
+// while it writes a checkpoint.
 std::string launcher(const SlurmJob& job) {
   if (job.ranks == 1) return {};
   return fmt::format("srun --ntasks={} --cpus-per-task={}{} ", job.ranks, job.threads,
@@ -179,7 +179,7 @@ std::string shell_word(const std::string& text) {
 int64_t memory_mib(int64_t budget, int threads, int64_t page_cache) {
   // Measured with runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share (bench/results/cluster.md).
   constexpr int64_t kShellAndStep = 1664 * kKiB;
-  constexpr int64_t kThread = 64 * kKiB;  // The kernel's stacks and tasks of a thread in each pool.
+  constexpr int64_t kThread = 64 * kKiB;  // Kernel stacks and tasks of the threads in each pool.
   constexpr int64_t kPageTables = 512;    // 8 bytes for each page of 4 KiB.
   const int64_t overhead = kShellAndStep + threads * kThread + budget / kPageTables;
   return (budget + overhead + page_cache + kMiB - 1) / kMiB;
@@ -195,10 +195,9 @@ int64_t limit_minutes(const SlurmJob& job) {
 
 void require_sbatch_path(const std::filesystem::path& run) {
   if (run.string().find_first_of("\\\n") != std::string::npos)
-    throw UsageError(
-        run.string() +
-        ": has a backslash or a newline, which sbatch cannot read in the name of a job's output; "
-        "give another --run");
+    throw UsageError(run.string() +
+                     ": has a backslash or a newline, which sbatch cannot read in the name of a job's "
+                     "output; give --run another folder");
 }
 
 std::string slurm_script(const SlurmJob& job) {

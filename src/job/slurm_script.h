@@ -13,7 +13,7 @@ namespace plimsoll {
 /// The GPU of each process of a job.
 struct SlurmDevice {
   std::string word;        ///< The value of --device.
-  int64_t budget = 0;      ///< Bytes that the plan uses there, and that the process reserves.
+  int64_t budget = 0;      ///< Bytes of GPU memory that the process plans for and reserves.
   std::string model = {};  ///< The value of --device-model; empty: any.
   int64_t on_host = 0;     ///< Bytes of host memory that the device needs outside the budget of the process.
 };
@@ -29,16 +29,16 @@ struct SlurmJob {
   /// A verb and its arguments, which run instead of `train`, in `folder`; empty: `train` with `recipe`.
   std::vector<std::string> command = {};
   std::filesystem::path folder = {};
-  bool gives_resources = false;  ///< Whether `command` takes --budget, --threads and --device.
+  bool gives_resources = false;  ///< Whether `command` accepts --budget, --threads and --device.
   std::vector<std::filesystem::path> more_data = {};  ///< Data sets to stage, other than `data`.
   int threads = 1;                                    ///< Threads of each process.
   int ranks = 1;                                      ///< Number of processes, all on one node.
   std::optional<SlurmDevice> device = {};             ///< Absent: the job uses the CPU.
-  int64_t budget = 0;                                 ///< Bytes of each process.
-  int64_t page_cache = 0;    ///< Bytes of files that should stay in memory, including those of the program.
-  double seconds = 0;        ///< Duration of the run, staging included; 0 if unknown.
-  double time_margin = 1.3;  ///< Time limit divided by that duration.
-  bool stages = true;        ///< Whether it reads a copy of the data set on a disk of the node.
+  int64_t budget = 0;                                 ///< Budget of each process in bytes.
+  int64_t page_cache = 0;    ///< Bytes of page cache for files, including the program.
+  double seconds = 0;        ///< Duration of the run, including staging; 0 if unknown.
+  double time_margin = 1.3;  ///< Factor by which the time limit exceeds `seconds`.
+  bool stages = true;        ///< Whether the job reads a copy of the data set on a disk of the node.
   Site site = {};
 };
 
@@ -58,14 +58,14 @@ int64_t limit_minutes(const SlurmJob& job);
 /// newline.
 void require_sbatch_path(const std::filesystem::path& run);
 
-/// Returns the script for sbatch. It stages, trains with --resume, and prints the job report. At USR1, which
+/// Returns the script for sbatch. It stages, trains with --resume, and prints the job report. On USR1, which
 /// SLURM sends before the time limit, the run writes a checkpoint and the job requeues itself. SLURM requeues
 /// it after preemption and when a node fails. Signals after the first have no effect. Ranks are started by
-/// srun, each with a GPU of its own if the job has a device. A job with another command runs it once. Errors:
+/// srun, each with its own GPU if the job has a device. A job with another command runs it once. Errors:
 /// those of require_sbatch_path().
 std::string slurm_script(const SlurmJob& job);
 
-/// Returns a text quoted as one word of a shell.
+/// Returns a text quoted as one shell word.
 std::string shell_word(const std::string& text);
 
 }  // namespace plimsoll

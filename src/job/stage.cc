@@ -34,7 +34,7 @@ int64_t bytes_of(const DataSetView& set) {
   return bytes;
 }
 
-// Returns the fault of an existing copy, or nullopt if it is equal.
+// Returns what is wrong with an existing copy; nullopt if it is equal to the data set.
 std::optional<std::string> fault_of(const fs::path& copy, bool verify_all) {
   try {
     const DataSetView set(copy);
@@ -50,8 +50,8 @@ void require_room(const StageRequest& request, int64_t needed) {
       request.free_bytes ? request.free_bytes() : static_cast<int64_t>(fs::space(request.root).available);
   if (needed <= free) return;
   throw Failure(fmt::format(
-      "{}: {} needs {} bytes ({}) there, {} ({}) are free; delete copies with `plimsoll stage --evict`, or "
-      "name another folder with --to",
+      "{}: the copy of {} needs {} bytes ({}), but {} ({}) are free; delete copies with `plimsoll stage "
+      "--evict`, or give another folder with --to",
       request.root.string(), request.data.string(), needed, format_bytes(needed), free, format_bytes(free)));
 }
 
@@ -90,7 +90,7 @@ class Copy {
     request_.progress(done_ += bytes, all_);
   }
 
-  // Two at a time: while one is hashed, the other one is written.
+  // Copies two columns at a time: one is hashed while the other is written.
   void copy_columns() {
     std::vector<std::string> names;
     for (const auto& [name, column] : set_.columns()) names.push_back(name);
@@ -119,7 +119,7 @@ class Copy {
     }
     if (found == expected) return;
     throw InputError(
-        fmt::format("{}: column '{}' has the checksum {}, expected {} as manifest.json says: its file was "
+        fmt::format("{}: column '{}' has the checksum {}, expected {} from manifest.json: its file was "
                     "changed or damaged since the set was made; make the set again (--force)",
                     set_.folder().string(), name, found, expected));
   }
@@ -142,7 +142,7 @@ void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& fil
   sync_folder(place.root, files);
 }
 
-// Copies the data set, and gives the copy its name.
+// Copies the data set, and then renames the copy to its final name.
 void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetView& set, bool alone,
              Staged& staged) {
   FileSystem& files = request.files;
@@ -150,19 +150,19 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
     return files.make_folder(name);
   });
   try {
-    // On a local disk, an unsynced copy is valid until the machine stops.
+    // On a local disk, a copy that is not synced is valid until the machine stops.
     const std::string boot = boot_id(place.root, files);
     Copy copy(request, set, part, boot.empty());
     copy.require_room_for_rest();
     if (!boot.empty()) write_boot(place, boot, files);
     copy.run(staged);
     if (rename_to_free(part, place.whole(), files) != 0) {
-      // Without locks another process may have been faster.
+      // Without locks, another process may have finished a copy first.
       if (errno != EEXIST || alone) throw file_failure("cannot rename the finished copy to", place.whole());
       files.remove_tree(part);
     }
     if (boot.empty()) sync_folder(place.root, files);
-  } catch (const Failure&) {  // Do not leave a full disk full.
+  } catch (const Failure&) {  // Frees a disk that became full.
     files.remove_tree(part);
     files.remove_file(place.boot());
     throw;
@@ -204,7 +204,7 @@ fs::path nearest_copy(const fs::path& data) {
   const auto root = staging_root();
   const auto copy = root ? staged_copy(data, *root) : std::nullopt;
   if (!copy || *copy == data) return data;
-  fmt::print(stderr, "plimsoll: reads the staged copy {} of {}\n", copy->string(), data.string());
+  fmt::print(stderr, "plimsoll: reading the staged copy {} of {}\n", copy->string(), data.string());
   return *copy;
 }
 
@@ -217,14 +217,15 @@ Staged stage(const StageRequest& request) {
   CopyLock lock(place, files);
   bool reported = false;
   while (!lock.try_lock()) {
-    if (!reported) request.say("another process copies " + request.data.string() + "; waiting for it");
+    if (!reported) request.say("another process is copying " + request.data.string() + "; waiting for it");
     reported = true;
     request.progress(0, staged.bytes);
     std::this_thread::sleep_for(kLookAgain);
   }
   if (!lock.excludes_others())
-    request.say(fmt::format("{} has no locks ({}): other jobs may copy the same set at the same time",
-                            request.root.string(), std::strerror(errno)));
+    request.say(
+        fmt::format("{} does not support locks ({}): other jobs may copy the same data set at the same time",
+                    request.root.string(), std::strerror(errno)));
   if (files.exists(place.whole())) {
     const bool reliable = is_copy_reliable(place, files);
     const auto fault = fault_of(place.whole(), request.verify_all || !reliable);
@@ -232,7 +233,7 @@ Staged stage(const StageRequest& request) {
       if (!reliable) files.remove_file(place.boot());  // All bytes were read back from the disk.
       return staged;
     }
-    request.say(*fault + "; copied again");
+    request.say(*fault + "; copying it again");
     if (files.remove_tree(place.whole()) != 0) throw file_failure("cannot delete", place.whole());
   }
   copy_to(place, request, set, lock.excludes_others(), staged);

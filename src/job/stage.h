@@ -14,25 +14,26 @@ namespace plimsoll {
 /// Returns the folder for copies of data sets, PLIMSOLL_CACHE, or nullopt if the variable is not set.
 std::optional<std::filesystem::path> staging_root();
 
-/// Returns the folder that the word `scratch` stands for: PLIMSOLL_CACHE, otherwise `plimsoll` below
-/// SLURM_TMPDIR, TMPDIR or /tmp, whichever is set first.
+/// Returns the folder that `--to scratch` names: PLIMSOLL_CACHE, otherwise `plimsoll` below SLURM_TMPDIR,
+/// TMPDIR or /tmp, whichever is set first.
 std::filesystem::path scratch_root();
 
-/// Returns whether a folder, or its nearest existing parent, is in memory (tmpfs), which a job's limit
-/// counts.
+/// Returns whether a folder, or its nearest existing parent, is in memory (tmpfs), which counts against a
+/// job's memory limit.
 bool lies_in_memory(std::filesystem::path folder);
 
 struct StageRequest {
   std::filesystem::path data;  ///< A data set.
   std::filesystem::path root;  ///< Created if it is missing.
   bool verify_all = false;     ///< Compare the checksums of an existing copy.
-  /// Called with the bytes copied so far and the total after each chunk; while another process copies, with
-  /// (0, total) now and then. It may throw to stop: the copied bytes stay, and the next call continues from
-  /// there. Called on other threads, one at a time.
+  /// Called after each chunk with the bytes copied so far and the total; repeatedly with (0, total) while
+  /// another process copies. It may throw to stop: the copied bytes are kept, and the next call continues
+  /// after them. Called on other threads, one call at a time.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   /// Called with a sentence for the user, for example about a wait.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  /// Returns the bytes that may still be written below the root. If empty, the file system is asked.
+  /// Returns the bytes that may still be written below the root. If empty, the free space of the file system
+  /// is used.
   std::function<int64_t()> free_bytes = {};
   FileSystem& files = FileSystem::disk();
 };
@@ -40,15 +41,15 @@ struct StageRequest {
 struct Staged {
   /// ROOT/NAME-XXXXXXXXXXXXXXXX, where X is XXH3-64 of the set's manifest.json.
   std::filesystem::path folder;
-  int64_t bytes = 0;    ///< Bytes of all its files.
-  int64_t copied = 0;   ///< Bytes written by this call; 0 if the copy existed.
-  int64_t resumed = 0;  ///< Bytes that an earlier call had left.
+  int64_t bytes = 0;    ///< Bytes of all files of the copy.
+  int64_t copied = 0;   ///< Bytes written by this call; 0 if an equal copy existed.
+  int64_t resumed = 0;  ///< Bytes that an earlier call had copied.
 };
 
 /// Copies a data set below the root, unless an equal copy exists. All bytes are compared with the checksums
 /// of the manifest as they are copied. The copy appears whole or not at all. One process copies and the
 /// others wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged
-/// set; Failure, also if fewer bytes are free than needed, with nothing written.
+/// set; Failure, for example if too few bytes are free; then nothing is written.
 Staged stage(const StageRequest& request);
 
 /// Returns the copy of a data set below a root if it is complete, otherwise nullopt. Errors: InputError if

@@ -32,7 +32,7 @@ CopyPlace copy_place(const fs::path& data, const fs::path& root) {
 std::string boot_id(const fs::path& folder, FileSystem& files) {
   const int opened = files.open(folder, FileSystem::Open::read);
   if (opened < 0) return {};
-  // Only local file systems have locks of folders.
+  // Only local file systems support locks on folders.
   const bool of_this_machine = files.lock(opened, folder) == 0 || errno == EWOULDBLOCK;
   files.close(opened);
   const fs::path boot = "/proc/sys/kernel/random/boot_id";
@@ -57,7 +57,7 @@ bool CopyLock::try_lock() {
       return true;
     }
     if (errno == EWOULDBLOCK) return false;
-    if (errno == ESTALE) continue;  // The process that had the lock has deleted the file.
+    if (errno == ESTALE) continue;  // The process that held the lock deleted the file.
     excludes_ = false;
     return true;
   }

@@ -32,8 +32,8 @@ std::string difference(const std::string& what, int rank, const std::string& fir
   const std::vector<std::string> b = lines_of(other);
   size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
-  return fmt::format("the ranks differ in {}: rank 0 has {}, rank {} has {}; give all ranks the same", what,
-                     quoted(a, at), rank, quoted(b, at));
+  return fmt::format("the ranks differ in {}: rank 0 has {}, rank {} has {}; make it the same on all ranks",
+                     what, quoted(a, at), rank, quoted(b, at));
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder) {
 void require_one_process(const Exchange* exchange) {
   if (exchange != nullptr)
     throw UsageError(fmt::format(
-        "{} ranks, but one process evaluates all nodes of a giant graph, layer by layer; leave --ranks out",
+        "found {} ranks, but a single process evaluates all nodes of a giant graph; leave out --ranks",
         exchange->ranks()));
 }
 

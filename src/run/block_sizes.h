@@ -9,19 +9,20 @@
 
 namespace plimsoll {
 
-/// Limits of blocks, and what a run with them needs on a GPU: the plan of the stage that needs most.
+/// Block limits, and the plan of the stage that needs the largest budget on a GPU with these limits.
 struct PlannedBlocks {
   BlockSection block;
   DevicePlan plan;
 };
 
-/// Plans a run for a GPU with the limits of its recipe, and with limits that are doubled again and again:
-/// until blocks no longer grow, because one holds a whole batch, or until the smallest budget exceeds
-/// `max_bytes`; at most 12 times. Limits of blocks affect the result, so this changes no recipe. `request`
-/// names a GPU by `device_budget`; nothing is run. Errors: those of plan_within().
+/// Plans a run for a GPU with the block limits of its recipe, then repeatedly with doubled limits. Stops when
+/// blocks no longer grow because one block holds a whole batch, when the smallest budget exceeds `max_bytes`,
+/// or after 12 doublings. Block limits affect the result, so the recipe is not changed.
+/// `request.device_budget` describes the GPU; nothing is run. Errors: those of plan_within().
 std::vector<PlannedBlocks> plan_block_sizes(const RunRequest& request, int64_t max_bytes);
 
-/// Plans the same run with training.block.preset: gpu; nullopt if the recipe has this preset or its limits.
+/// Plans the run with training.block.preset: gpu. Returns nullopt if the recipe already has this preset or
+/// its limits.
 std::optional<PlannedBlocks> plan_gpu_preset(const RunRequest& request);
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ namespace {
 Json read_before(const RunFolder& run, const DataSetView& set) {
   if (!FileSystem::disk().exists(run.manifest())) return Json::object();
   const Json manifest = parse_json(read_text(run.manifest()));
-  // The manifest is damaged, but its checkpoints may not be.
+  // A damaged manifest is ignored, because the checkpoints may be intact.
   if (!manifest.is_object()) return Json::object();
   if (manifest.value("data", Json()) != set.identity()) return Json::object();
   const Json read = manifest.value("read", Json());
@@ -34,18 +34,17 @@ Json check_data(const std::filesystem::path& data, const RunFolder& run, const D
                                   .known = before.value("columns", Json()),
                                   .progress = [&](int64_t done, int64_t total) {
                                     if (check.interrupt != nullptr && *check.interrupt)
-                                      throw Interrupted("interrupted while the data set was checked");
+                                      throw Interrupted("interrupted while checking the data set");
                                     progress.update(done, total);
                                   }});
-  // The checksums of large columns were skipped.
+  // True if checksums of large columns were skipped.
   const bool left_out = read.contains("columns") && !check.full;
   const DataKind* const kind = find_data_kind(set.kind());
   if (kind != nullptr && kind->require_sound != nullptr && !left_out) kind->require_sound(data);
   if (check.resume && before.contains("manifest") && before["manifest"] != read["manifest"])
     throw InputError(fmt::format(
-        "{}/manifest.json has the checksum {}, expected {} as when the run began: splits or other "
-        "tables were changed; make the set again (--force), or start again with --force in place "
-        "of --resume",
+        "{}/manifest.json: found the checksum {}, expected {} as when the run started: splits or other "
+        "tables were changed; restore the data set, or start again with --force in place of --resume",
         data.string(), read["manifest"].dump(), before["manifest"].dump()));
   return read;
 }

@@ -8,16 +8,18 @@
 
 namespace plimsoll {
 
-/// How a run compares a data set with its manifest before it reads it.
+/// Options for checking a data set against its manifest before a run reads it.
 struct DataCheck {
-  bool full = false;  ///< Compare the checksums of all columns, however large.
+  bool full = false;  ///< Compare all checksums, even in a large data set.
   /// Require that the data set, including its manifest, is unchanged since the run read it.
   bool resume = false;
+  /// If set to true, the check throws Interrupted; may be null.
   const std::atomic<bool>* interrupt = nullptr;
 };
 
-/// Checks a data set as check_columns() does. The run's manifest contains the state of a large data set when
-/// it was last read. Returns the entry "read" for the run's manifest. Errors: InputError, Interrupted.
+/// Checks a data set with check_columns(). In a large data set, columns are skipped if their files have not
+/// changed since the run's manifest recorded them. Returns the entry "read" for the run's manifest. Errors:
+/// InputError, Interrupted.
 Json check_data(const std::filesystem::path& data, const RunFolder& run, const DataCheck& check);
 
 }  // namespace plimsoll

@@ -48,7 +48,7 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
     asked.of_task->protect(folder.root, {asked.data, folder.recipe(), folder.manifest(), folder.evaluation(),
                                          folder.report(), folder.seed(asked.recipe.seed)});
   asked.data = nearest_copy(asked.data);
-  // One process has nothing to compare, and reads the manifest at a point where it can report a budget that
+  // A single process has nothing to compare. It reads the manifest later, where it can report a budget that
   // is too small.
   if (asked.exchange != nullptr) {
     Facts facts = facts_of_use(asked.recipe, asked.data);

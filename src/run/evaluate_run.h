@@ -6,11 +6,12 @@
 
 namespace plimsoll {
 
-/// How a run is evaluated.
+/// A request to evaluate a run.
 struct EvaluateRequest {
-  RunEvaluation asked;      ///< Its recipe is replaced by that of the run.
-  bool verify_all = false;  ///< Compare the checksums of all columns, however large.
-  /// Lifts the limits that hold the process to the budget, before a refusal is explained.
+  RunEvaluation asked;      ///< evaluate_run() replaces its recipe with that of the run.
+  bool verify_all = false;  ///< Compare all checksums, even in a large data set.
+  /// Lifts the limits that hold the process to the budget. Called when the budget is too small, before the
+  /// smallest budget that works is computed.
   std::function<void()> release = [] {};
 };
 
@@ -19,11 +20,11 @@ struct EvaluateRequest {
 EvaluationResult evaluate_run(EvaluateRequest request);
 
 /// Writes evaluation.json and report.html into the run's folder if all splits were evaluated; ranks other
-/// than 0 write nothing. Returns what could not be saved, by this function or by evaluate_run().
+/// than 0 write nothing. Returns the files that this function and evaluate_run() could not save.
 Unsaved save_evaluation(const RunEvaluation& asked, const EvaluationResult& findings);
 
 /// Returns the smallest budget with which evaluate_run() works, in bytes; nothing is evaluated. Errors: those
-/// of evaluate_run(); BudgetExceeded if the cap of the ledger is too low to find out.
+/// of evaluate_run(); BudgetExceeded if the cap of the ledger is too low to compute it.
 int64_t budget_to_evaluate(EvaluateRequest request);
 
 }  // namespace plimsoll

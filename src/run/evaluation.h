@@ -18,22 +18,22 @@
 
 namespace plimsoll {
 
-/// How a trained run is to be evaluated.
+/// What to evaluate, and with which resources.
 struct RunEvaluation {
   RunFolder folder;
   Recipe recipe;  ///< Recipe of the run.
   std::filesystem::path data;
-  std::string split = {};  ///< The only split to evaluate; empty: all splits that did not train.
-  /// Options that only some tasks have; null: none was given.
+  std::string split = {};  ///< The only split to evaluate; empty: all splits that were not used for training.
+  /// Options that only some tasks have; null if none were given.
   std::shared_ptr<const TaskOptions> of_task = {};
   MemoryShare memory = {};
-  /// Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
+  /// Connects the ranks that evaluate together; only rank 0 writes. Null if there is one process.
   Exchange* exchange = nullptr;
-  TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
+  TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
   /// If set, it receives the budget that evaluation needs, and nothing is evaluated; null: evaluate.
   Rehearsal* rehearsal = nullptr;
-  /// Called from time to time during long evaluations, for the first time before any file is made. It may
-  /// throw to stop.
+  /// Called repeatedly during a long evaluation, first before any file is created. It may throw to stop the
+  /// evaluation.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
@@ -42,10 +42,10 @@ struct EvaluationResult {
   Json json;
   std::string table;
   std::string notes;
-  int64_t graphs = 0;    ///< How many `unit` were evaluated.
-  Markup report;         ///< Contents of report.html; empty for a single split.
-  Unsaved unsaved = {};  ///< Requested files that could not be saved.
-  const char* unit = "graph";
+  int64_t graphs = 0;          ///< Number of evaluated items; `unit` names them.
+  Markup report;               ///< Contents of report.html; empty for a single split.
+  Unsaved unsaved = {};        ///< Requested files that could not be saved.
+  const char* unit = "graph";  ///< Name of one item that `graphs` counts.
 };
 
 }  // namespace plimsoll

@@ -21,7 +21,7 @@ std::unique_ptr<Training> open(const RunRequest& request) {
 }
 
 // Returns the smallest budget of at least `budget` bytes with which the data can be opened. The memory for
-// opening depends on the cap, so budgets are tried: each refusal says how many bytes are missing.
+// opening depends on the cap, so this function tries budgets; each error reports how many bytes are missing.
 int64_t budget_to_open(const RunRequest& request, int64_t budget) {
   for (;;) {
     Ledger::process().set_cap(budget - request.memory.outside_ledger);
@@ -65,7 +65,7 @@ StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal)
     ledger.begin_recent();
     plans = plan_stages(stages_of(*training, request.recipe), run);
     needed = std::max(needed, stated(outside + ledger.recent_peak()));
-  } catch (const BudgetExceeded&) {  // Even the limits of this machine are too low to find out.
+  } catch (const BudgetExceeded&) {  // The limits of this machine are too low even for planning.
     if (refusal != nullptr) throw BudgetExceeded(*refusal);
     throw;
   }

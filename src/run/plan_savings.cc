@@ -35,8 +35,8 @@ struct Need {
   int64_t budget = 0;
 };
 
-// Plans the changed recipe. If recomputation depends on the budget, it is switched off, because otherwise
-// each plan would choose for itself.
+// Plans the recipe with `change`, or unchanged if that is null. Automatic recomputation is switched off,
+// because the plans could then differ in it.
 Need need_of(RunRequest request, const RecipeChange* change) {
   if (request.recipe.training.gradient_checkpointing == GradientCheckpointing::automatic)
     request.recipe.training.gradient_checkpointing = GradientCheckpointing::off;
@@ -56,7 +56,8 @@ std::vector<Saving> savings_of(const RunRequest& request) {
       const Need then = need_of(request, &change);
       if (then.block >= now.block && then.budget >= now.budget) continue;
       savings.push_back({change.text, now.block - then.block, now.budget - then.budget, change.same_weights});
-    } catch (const UsageError&) {  // The number of heads does not divide the width.
+    } catch (const UsageError&) {  // The changed recipe is invalid: for example, its heads do not divide its
+                                   // width.
     }
   }
   std::ranges::stable_sort(savings, std::greater<>(), &Saving::budget_bytes);

@@ -19,9 +19,9 @@ std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
 
 std::vector<PlannedSetting> plan_settings(RunRequest request) {
   if (!find_task(request.recipe.task).has_one_model())
-    throw UsageError("--table varies hidden channels and layers of one model, but task " +
-                     request.recipe.task +
-                     " has models with their own sizes; plan it for one budget at a time");
+    throw UsageError(
+        "--table varies hidden channels and layers of one model, but task " + request.recipe.task +
+        " has several models with separate sizes; leave out --table, and plan for one budget at a time");
   const bool giant = kind_of(request.data) == kGraphKind;
   const int64_t cap = request.memory.budget - request.memory.outside_ledger;
   request.memory.cap = cap;
@@ -36,7 +36,7 @@ std::vector<PlannedSetting> plan_settings(RunRequest request) {
       hidden = std::max<int64_t>(hidden * quarters / 4, 2);
       layers -= fewer;
       PlannedSetting setting{hidden, layers, MemoryPlan()};
-      Ledger::process().set_cap(cap);  // A setting that was too large has raised the cap.
+      Ledger::process().set_cap(cap);  // Planning a setting that is too large raises the cap.
       setting.plan = largest_budget(plan_within(changed));
       settings.push_back(std::move(setting));
     }

@@ -18,10 +18,10 @@ struct PlannedSetting {
   std::optional<MemoryPlan::Speed> within(int64_t budget) const;
 };
 
-/// Plans the recipe's model with half, the same and twice its hidden channels, each with all layers and with
-/// one layer fewer, within the budget of `request`. For one giant graph the number of layers does not change,
-/// because each layer needs its hop. Errors: UsageError for a task whose model has other sizes; those of
-/// plan_within().
+/// Plans the recipe's model with half, the same number of and twice its hidden channels, each with all layers
+/// and with one layer fewer, within the budget of `request`. For one giant graph the number of layers does
+/// not change, because each layer needs its own hop of the sample. Errors: UsageError for a task that trains
+/// several models; those of plan_within().
 std::vector<PlannedSetting> plan_settings(RunRequest request);
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@ namespace plimsoll {
 int64_t predict_run(PredictionRequest request);
 
 /// Returns the smallest budget with which predict_run() works, in bytes; nothing is written. Errors: those of
-/// predict_run(); BudgetExceeded if the cap of the ledger is too low to find out.
+/// predict_run(); BudgetExceeded if the cap of the ledger is too low to compute it.
 int64_t budget_to_predict(PredictionRequest request);
 
 }  // namespace plimsoll

@@ -30,37 +30,37 @@ struct PredictionRequest {
   bool embeddings = false;  ///< Also write the input of the last layer.
   bool csv = false;         ///< Write predictions.csv in addition to the columns.
   MemoryShare memory = {};
-  /// Connects the ranks that predict together, of which rank 0 writes; null without ranks.
+  /// Connects the ranks that predict together; only rank 0 writes. Null if there is one process.
   Exchange* exchange = nullptr;
-  TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
+  TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
   /// If set, it receives the budget that prediction needs, and nothing is written; null: predict.
   Rehearsal* rehearsal = nullptr;
-  /// Lifts the limits that hold the process to the budget; called after the budget was exceeded, before the
-  /// error text is made.
+  /// Lifts the limits that hold the process to the budget. Called when the budget is too small, before the
+  /// smallest budget that works is computed.
   std::function<void()> release = [] {};
-  /// Called from time to time. It may throw to stop.
+  /// Called repeatedly. It may throw to stop the prediction.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph
-/// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier,
-/// `probability` f32 [rows, labels] of a model of several labels, `value` f32 [rows, values] of other models,
-/// `embedding` f32 [rows, width], and `node` i64 [rows] if only some nodes are predicted. Ranks other than 0
-/// write nothing. Not thread-safe.
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with one row per graph or node of
+/// the data. The columns are `class` i64 and `probability` f32 [rows, classes] for a classifier,
+/// `probability` f32 [rows, labels] for a model with several labels, and `value` f32 [rows, values] for other
+/// models; also `embedding` f32 [rows, width] if it is requested, and `node` i64 [rows] if only some nodes
+/// are predicted. Ranks other than 0 write nothing. Not thread-safe.
 class PredictionWriter {
  public:
-  /// Kind of the outputs of a model for a row.
+  /// Kind of the model's outputs for a row.
   enum class Kind { classes, labels, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
     int64_t outputs = 0;                        ///< Number of classes, labels or values.
     int64_t embedding = 0;                      ///< Width of an embedding; 0: embeddings are not written.
-    std::vector<std::string> class_names = {};  ///< Names of the classes by number, or empty.
+    std::vector<std::string> class_names = {};  ///< Class names by class number; may be empty.
   };
   /// Returns the source's name for the node of a row, for the CSV; null if rows are not nodes of one giant
   /// graph.
   using Name = std::function<std::string(int64_t row)>;
-  /// `nodes` are the nodes of the rows, unless row i is node i.
+  /// `nodes` has the node of each row. If it is empty, row i is node i.
   PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr,
                    std::span<const int64_t> nodes = {});
 
@@ -68,8 +68,8 @@ class PredictionWriter {
   void append(std::span<const float> rows);
   /// Appends rows whose outputs and embeddings are in separate arrays.
   void append(std::span<const float> outputs, std::span<const float> embeddings);
-  /// Completes the data set and makes it visible. `items` names what the rows are. Returns the number of
-  /// rows.
+  /// Completes the data set and makes it visible. `items` names the items of the rows, such as "nodes".
+  /// Returns the number of rows.
   int64_t publish(const std::string& items, const Json& data);
 
  private:
@@ -85,7 +85,7 @@ class PredictionWriter {
   NpyWriter* outputs_ = nullptr;
   NpyWriter* embedding_ = nullptr;
   std::optional<File> csv_;
-  std::string text_;  // Text of the CSV that is not written yet.
+  std::string text_;  // CSV text that has not been written to the file yet.
   int64_t rows_ = 0;
 };
 

@@ -25,7 +25,7 @@ std::vector<fs::path> in(const fs::path& folder, const char* begin, FileSystem& 
 
 constexpr const char* kUnfinishedManifest = ".manifest.json.tmp";
 
-// Returns whether the folder contains nothing but files of a process that was killed before it wrote the
+// Returns whether the folder is empty, apart from files of a process that was killed before it wrote the
 // first file of a run.
 bool holds_nothing_yet(const fs::path& root, FileSystem& files) {
   const auto names = files.names_in(root);
@@ -62,7 +62,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   if (!root_.has_filename()) root_ = root_.parent_path();
   const bool is_run = holds_a_run(folder, files_);
   if (!is_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
-    throw Failure(root_.string() + " holds something that is not a run; name another --run");
+    throw Failure(root_.string() + " exists, but does not hold a run; give --run another folder");
   if (is_run && !force) refuse_existing_run();
   made_ = make_folders(root_, files_);
   try {
@@ -73,7 +73,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   }
   for (const fs::path& left : in(root_, kUnfinishedManifest, files_)) files_.remove_file(left);
   if (!holds_a_run(folder, files_)) return;
-  if (!force) {  // Another process has made a run since the first check.
+  if (!force) {  // Another process has created a run since the first check.
     lock_.reset();
     refuse_existing_run();
   }
@@ -87,13 +87,13 @@ NewRun::~NewRun() {
 
 void NewRun::refuse_existing_run() const {
   require_no_trainer(root_, files_);
-  throw Failure(
-      root_.string() +
-      " holds a run already; continue it with --resume, name another --run, or replace it with --force");
+  throw Failure(root_.string() +
+                " holds a run already; continue it with --resume, give --run another folder, or replace it "
+                "with --force");
 }
 
-// Exchanges the names in one step, so that no other trainer finds the name free. Returns false if the file
-// system cannot exchange names.
+// Exchanges the names of the old and the new folder in one step, so that the name is never free for another
+// trainer. Returns false if the file system cannot exchange names.
 bool NewRun::exchange_for_new() {
   const fs::path made =
       make_beside(root_, "old", [&](const fs::path& name) { return files_.make_folder(name); });
@@ -131,7 +131,7 @@ void NewRun::rename_and_make_new() {
       lock_of_old_->renamed(root_);
       throw;
     }
-    throw Failure(fmt::format("{}; the old run is {} now", error.what(), aside_.string()));
+    throw Failure(fmt::format("{}; the old run is now {}", error.what(), aside_.string()));
   }
 }
 
@@ -139,7 +139,7 @@ void NewRun::put_back() {
   fs::path away = aside_;
   bool old_is_back = !aside_.empty() && files_.rename(aside_, root_, Rename::exchange) == 0;
   if (!old_is_back) {
-    // Another trainer may take the name while its former folder is deleted.
+    // Renames the folder first, so that another trainer can use its name while it is deleted.
     try {
       away = make_beside(root_, "tmp",
                          [&](const fs::path& name) { return rename_to_free(root_, name, files_); });
@@ -155,7 +155,7 @@ void NewRun::put_back() {
 }
 
 void NewRun::remove_new(const fs::path& folder) {
-  lock_.reset();  // NFS keeps a folder that has an open file.
+  lock_.reset();  // NFS does not delete a folder that has an open file.
   files_.remove_tree(folder);
 }
 

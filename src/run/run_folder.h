@@ -13,7 +13,7 @@ namespace plimsoll {
 
 /// The paths in the folder of a run (docs/formats/run.md).
 struct RunFolder {
-  /// Stages of the task tree_classification.
+  /// Folders of the stages of the task tree_classification.
   static constexpr const char* kPretrain = "pretrain";
   static constexpr const char* kFineTune = "fine_tune";
   static constexpr const char* kScratch = "scratch";
@@ -25,7 +25,7 @@ struct RunFolder {
   std::filesystem::path evaluation() const { return root / "evaluation.json"; }
   std::filesystem::path report() const { return root / "report.html"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
-  /// Returns the folder of the stage whose model is the run's result, for tasks of the GNN.
+  /// Returns the folder of the stage whose model is the run's result, for tasks that train a GNN.
   std::filesystem::path stage(const Recipe& r) const {
     return seed(r.seed) / (r.task == kTreeClassification ? kFineTune : "gnn");
   }
@@ -36,10 +36,11 @@ struct RunFolder {
 std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
                                                   FileSystem& files = FileSystem::disk());
 
-/// Returns whether a stage has left a checkpoint or a column from which the run can continue.
+/// Returns whether a stage has written a checkpoint or a column from which the run can continue.
 bool has_results(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
-/// Returns whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
+/// Returns whether the folder holds a run, finished or not: its manifest is that of a run, or there are
+/// checkpoints.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes the folder of a new run and holds its lock (run_lock.h). An existing run is renamed; commit()
@@ -47,13 +48,14 @@ bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk()
 /// thread-safe. Errors: Failure.
 class NewRun {
  public:
-  /// Errors: Failure, also if a trainer has locked the existing run, if the folder holds a run and `force` is
-  /// false, or if it holds something that is not a run.
+  /// Errors: Failure if a trainer has locked the existing run, if the folder holds a run and `force` is
+  /// false, if it holds other files, or if a file operation fails.
   NewRun(const RunFolder& folder, bool force, FileSystem& files = FileSystem::disk());
   ~NewRun();
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
 
+  /// Keeps the new run, and deletes the old one. Errors: Failure if the old run cannot be deleted.
   void commit();
 
  private:
@@ -67,8 +69,8 @@ class NewRun {
   std::filesystem::path root_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<RunLock> lock_of_old_;
-  std::filesystem::path aside_;  // Empty if there was no folder.
-  std::vector<std::filesystem::path> made_;
+  std::filesystem::path aside_;              // New path of the old run; empty if there was none.
+  std::vector<std::filesystem::path> made_;  // Folders created for the new run.
   bool committed_ = false;
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first undamaged checkpoint identifies what the run was made from. The longest list of roundings is that
-// of the run, because finished stages have shorter ones.
+// The first undamaged checkpoint has the identity of the run. The longest list of roundings is the run's,
+// because stages that finished earlier have shorter ones.
 EarlierRun read_checkpoints(const RunFolder& folder) {
   EarlierRun earlier;
   for (const fs::path& checkpoint : checkpoints_of(folder)) {
@@ -24,8 +24,10 @@ EarlierRun read_checkpoints(const RunFolder& folder) {
       const SafetensorsView file(checkpoint);
       const std::string identity = file.meta("plimsoll.identity");
       if (earlier.identity.empty()) {
-        fmt::print(stderr, "plimsoll: {} is missing or damaged; {} identifies what the run was made from\n",
-                   folder.manifest().string(), checkpoint.string());
+        fmt::print(
+            stderr,
+            "plimsoll: {} is missing or damaged; the identity of its recipe and data is read from {}\n",
+            folder.manifest().string(), checkpoint.string());
         earlier.identity = identity.substr(0, identity.find(' '));
       }
       if (!file.metadata().contains(kRoundings)) continue;
@@ -37,9 +39,8 @@ EarlierRun read_checkpoints(const RunFolder& folder) {
   }
   if (earlier.identity.empty())
     throw InputError(folder.manifest().string() +
-                     " is missing or damaged, and no checkpoint identifies what the run was made from; start "
-                     "again with --force "
-                     "in place of --resume");
+                     " is missing or damaged, and no checkpoint has the identity of its recipe and data; "
+                     "start again with --force in place of --resume");
   return earlier;
 }
 
@@ -62,7 +63,7 @@ std::string identity_of(const RunRequest& request, const TrainingData& data) {
   Recipe recipe = request.recipe;
   const TrainingSection defaults;
   if (find_task(recipe.task).can_be_made_longer()) {
-    // A cosine schedule ends with the last epoch.
+    // A cosine schedule depends on the number of epochs.
     if (recipe.training.schedule != ScheduleKind::cosine) recipe.training.max_epochs = defaults.max_epochs;
     recipe.training.patience = defaults.patience;
   }
@@ -85,8 +86,8 @@ EarlierRun read_earlier_run(const RunFolder& folder, const std::string& identity
   EarlierRun earlier = read_manifest_or_checkpoints(folder);
   if (earlier.identity != identity)
     throw UsageError(folder.root.string() +
-                     " holds a run of another recipe, other data or another teacher; name another --run, or "
-                     "start again with --force in place of --resume");
+                     " holds a run with a different recipe, data set or teacher; give --run another folder, "
+                     "or start again with --force in place of --resume");
   return earlier;
 }
 
@@ -97,20 +98,19 @@ Json roundings_with_this(const RunFolder& folder, const EarlierRun& earlier, boo
   if (roundings.empty()) {
     fmt::print(
         stderr,
-        "plimsoll: {} was started by a version that did not record how it rounds; it continues with {}\n",
+        "plimsoll: {} was started by a version that did not record how it rounds; continuing with {}\n",
         folder.root.string(), rounding_in_words(here));
     return Json::array({here});
   }
   const std::string difference = rounding_difference(roundings.back(), here);
   if (difference.empty()) return roundings;
   if (!allow_other)
-    throw UsageError(fmt::format(
-        "{} was trained with {}: the rest would be rounded differently, and its weights would differ from "
-        "those of any uninterrupted run; continue where these are the same (PLIMSOLL_SIMD and "
-        "ATEN_CPU_CAPABILITY "
-        "lower levels), accept it with --allow-other-rounding, or start again with --force in place of "
-        "--resume",
-        folder.root.string(), difference));
+    throw UsageError(
+        fmt::format("{} was trained with {}: the remaining steps would be rounded differently, and the "
+                    "weights would differ from those of any uninterrupted run; resume it where these are the "
+                    "same (PLIMSOLL_SIMD and ATEN_CPU_CAPABILITY lower the levels), accept it with "
+                    "--allow-other-rounding, or start again with --force in place of --resume",
+                    folder.root.string(), difference));
   fmt::print(stderr,
              "plimsoll: warning: {} was trained with {}; its weights will differ from those of any "
              "uninterrupted run\n",

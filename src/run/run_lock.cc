@@ -24,14 +24,15 @@ std::string this_process() {
 std::string writer_of(const fs::path& path, FileSystem& files) {
   const std::string text = read_text(path, files);
   const size_t end = text.find('\n');
-  // The process may not have written it yet.
+  // The holder may not have written its name yet.
   return end == std::string::npos ? "another process" : text.substr(0, end);
 }
 
 Failure taken(const fs::path& root, const std::string& holder) {
-  return Failure(fmt::format(
-      "{} is locked by {}, which is training there; wait until it ends, stop it, or name another --run",
-      root.string(), holder));
+  return Failure(
+      fmt::format("{} is locked by {}, which is training there; wait until it ends, stop it, or give --run "
+                  "another folder",
+                  root.string(), holder));
 }
 
 }  // namespace
@@ -53,13 +54,13 @@ RunLock::~RunLock() {
   files_.remove_file(root_ / kName);
 }
 
-// Returns false if the file has lost its name, because another trainer ended.
+// Returns false if the file was deleted because another trainer ended; the caller then opens it again.
 bool RunLock::lock(File& file) const {
-  constexpr int kLooks = 10;  // A process that only looks for the holder keeps the lock for a moment.
+  constexpr int kLooks = 10;  // holder_of_run() in another process holds the lock for a moment.
   for (int looks = 1; file.lock() != 0; ++looks) {
     if (errno == ESTALE) return false;
     if (errno != EWOULDBLOCK) {
-      fmt::print(stderr, "plimsoll: {} cannot be locked: {}; make sure that nothing else trains there\n",
+      fmt::print(stderr, "plimsoll: {} cannot be locked: {}; make sure that no other process trains there\n",
                  root_.string(), std::strerror(errno));
       return true;
     }

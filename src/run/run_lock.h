@@ -8,10 +8,10 @@
 
 namespace plimsoll {
 
-/// The right to write into the folder of a run, for one trainer at a time. It is the advisory lock (flock) of
-/// RUN/run.lock, which contains the process and its machine. The system releases the lock when the process
-/// ends, however it ends; the destructor also removes the file. If the file system has no locks, a warning is
-/// printed to stderr, and there is no lock. Not thread-safe.
+/// A lock that lets one trainer at a time write into the folder of a run. It is an advisory lock (flock) on
+/// RUN/run.lock, a file that names the process and its machine. The system releases the lock when the process
+/// ends, however it ends; the destructor also removes the file. If the file system does not support locks, a
+/// warning is printed to stderr, and the folder is not locked. Not thread-safe.
 class RunLock {
  public:
   static constexpr const char* kName = "run.lock";
@@ -22,7 +22,7 @@ class RunLock {
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  /// Call it after the folder was renamed; the lock stays with the folder.
+  /// Records the new name of the folder. Call it after renaming the folder; the lock is kept.
   void renamed(std::filesystem::path root) { root_ = std::move(root); }
 
  private:
@@ -33,12 +33,12 @@ class RunLock {
   std::optional<File> file_;
 };
 
-/// Returns "process 1234 on NAME" if a process holds the lock of the run in `root`, as far as this can be
-/// found out.
+/// Returns a text such as "process 1234 on NAME" if a process holds the lock of the run in `root`; nullopt if
+/// none does, or if the lock cannot be checked.
 std::optional<std::string> holder_of_run(const std::filesystem::path& root,
                                          FileSystem& files = FileSystem::disk());
 
-/// Throws Failure, which names the process that holds the lock, if there is one.
+/// Throws Failure if a process holds the lock; the message names the process.
 void require_no_trainer(const std::filesystem::path& root, FileSystem& files = FileSystem::disk());
 
 }  // namespace plimsoll

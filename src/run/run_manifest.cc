@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Adds the manifest's entries of an earlier run of some stages, except for the stages that ran again.
+// Returns the manifest entries of `before`, except for stages that ran again, followed by those of `stages`.
 Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
   Json all = Json::array();
   const Json now = stages_json(stages);
@@ -63,7 +63,7 @@ void RunManifest::write() const {
   write_text(RunFolder{request_.folder}.manifest(), json_text(json_, 1) + "\n");
 }
 
-// Replaces the entry "starts" by those of earlier processes and this one.
+// Sets the entry "starts" to the starts of earlier processes and of this one.
 void RunManifest::end(const char* ended) {
   Json starts = earlier_starts_;
   starts.push_back({{"ended", ended},

@@ -57,8 +57,7 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Returns the parts of a stage's plan, few enough for a chart. The last part is the rest of the peak, which
-// is outside the ledger.
+// Returns a stage's planned peak in few enough parts for a chart. The last part is the rest of the peak.
 std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t peak, int64_t floor) {
   const auto sum = [&](std::initializer_list<const char*> names) {
     int64_t bytes = 0;
@@ -76,8 +75,8 @@ std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t
   return parts;
 }
 
-// Adds the memory of each stage, in the order in which the stages ran. If there are several seeds, it uses
-// the one with the highest planned peak.
+// Adds the memory of each stage, in the order in which the stages ran. If there are several seeds, uses the
+// one with the highest planned peak.
 void add_memory(RunRecord& record, const Json& manifest) {
   const auto budget = bytes_at(manifest, "/budget_bytes");
   if (!budget || !manifest.contains("stages") || !manifest.at("stages").is_array()) return;
@@ -134,7 +133,7 @@ RunRecord read_run_record(const RunFolder& folder) {
   add_memory(record, manifest);
   if (manifest.is_object() && manifest.contains("memory_by_module"))
     record.by_module = memory_by_module_from(manifest.at("memory_by_module"));
-  // Manifests of older versions do not count jobs.
+  // Manifests of older versions have no entry "starts", which the job report needs.
   if (manifest.is_object() && manifest.contains("starts"))
     record.job_report = job_report_text(job_report(folder.root));
   // Sorts by the order in which the stages ran, if the manifest has it. A stage that is still running is not

@@ -28,7 +28,7 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
     LineChart chart;
     std::vector<double> all;
     double epochs = 2;
-    std::vector<std::string> names;  // Each name has a colour, whatever the seed.
+    std::vector<std::string> names;  // Each name has one colour for all seeds.
     for (const RunRecord::Losses& run : losses) {
       if (run.stage != stage) continue;
       for (size_t n = 0; n < run.names.size(); ++n) {
@@ -49,8 +49,8 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
   if (figures.empty()) return;
   report.section("Training");
   report.paragraph(
-      "Each stage's loss by epoch. The training loss is measured with dropout, while the weights change. "
-      "Seeds other than the first are thin lines.");
+      "The loss of each stage by epoch. The training loss is measured with dropout, while the weights "
+      "change. Seeds other than the first are thin lines.");
   report.figures(figures);
 }
 

@@ -18,7 +18,7 @@ struct RunRecord {
     std::string stage;
     int64_t seed = 0;
     std::vector<std::string> names;           ///< Names such as "training loss".
-    std::vector<std::vector<double>> values;  ///< By name, then by epoch from 1.
+    std::vector<std::vector<double>> values;  ///< Values by name, then by epoch.
   };
   /// Memory of a stage: the plan, the measured peak, and the budget.
   struct Memory {
@@ -30,10 +30,10 @@ struct RunRecord {
   };
 
   std::string name;
-  std::vector<std::pair<std::string, std::string>> facts;  ///< Names and texts of versions, data and limits.
+  std::vector<std::pair<std::string, std::string>> facts;  ///< Names and values, such as version and seed.
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  TapeProfile by_module;   ///< Memory of the worst block by module; without modules if it is unknown.
+  TapeProfile by_module;   ///< Memory of the worst block by module; empty if it is unknown.
   std::string recipe;      ///< YAML.
   std::string job_report;  ///< Text of `plimsoll job-report`; may be empty.
 };

@@ -26,18 +26,19 @@ struct RunRequest {
   std::filesystem::path teacher = {};  ///< Model file to use instead of training a teacher.
   std::filesystem::path folder = {};   ///< Folder of the run.
   int64_t seeds = 1;                   ///< Number of seeds, counting up from the recipe's seed.
-  /// The stages to run, in the task's order, using the results of earlier runs; empty: all.
+  /// Names of the stages to run; they run in the task's order and use the results of earlier runs. Empty:
+  /// all.
   std::vector<std::string> stages = {};
-  bool verify_all = false;  ///< Compare the checksums of all columns, however large.
+  bool verify_all = false;  ///< Compare all checksums, even in a large data set.
   bool resume = false;      ///< Continue the run in the folder, if there is one.
   bool force = false;       ///< Replace an existing run.
   /// Continue, with a warning, a run whose earlier processes rounded differently (engine/fit/rounding.h).
   bool allow_other_rounding = false;
 
   MemoryShare memory = {};
-  int64_t prefetch = 2;                       ///< Number of blocks read ahead, as far as the budget allows.
+  int64_t prefetch = 2;                       ///< Maximum number of blocks to read ahead.
   ScratchSpace scratch = {};                  ///< Disk space for the next blocks of one giant graph.
-  TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
+  TrainingDevice* device = nullptr;           ///< Device that runs blocks; null: the CPU.
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for without running anything.
   int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   int ranks = 1;                              ///< Number of processes of the run.
@@ -45,8 +46,8 @@ struct RunRequest {
   /// If set to true, the run writes a checkpoint and throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
 
-  /// Whether an early refusal names the smallest budget that works, which raises the cap of the ledger. If
-  /// false, the caller finds it with largest_budget(plan_beyond_budget()).
+  /// Whether an error before training names the smallest budget that works; computing it raises the cap of
+  /// the ledger. If false, the caller computes it with largest_budget(plan_beyond_budget()).
   bool explains_refusals = true;
   /// Further facts about the program and its limits, for the manifest.
   Json facts = Json::object();

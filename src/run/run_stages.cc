@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Removes the memory that earlier stages left from the share of a stage.
+// Reduces the memory share of a stage by the bytes that earlier stages left in the process.
 RunOptions after_earlier_stages(const StageMemory& memory, RunOptions run) {
   run.memory = memory.share();
   run.memory.outside_varies = StageMemory::kLeftVaries;
@@ -50,7 +50,8 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     StageReport report = seeded.stage.run(run);
     barrier(run.exchange);  // The next stage reads what rank 0 has written.
     if (report.was_there) continue;
-    // A plan adds a margin for the differences between processes; this process ran within its cap.
+    // A plan adds a margin for the differences between processes; this process ran within its cap, so its cap
+    // suffices.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
       report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.memory.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();

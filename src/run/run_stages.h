@@ -23,10 +23,10 @@ struct SeededStage {
   Stage stage;
 };
 
-/// Runs stages one after the other. `run` has the folder of the run, and the identity of its recipe and data;
-/// the folder and the identity of a stage are derived from them. `observer` is notified of each stage; `unit`
-/// is what its progress counts. Each stage's plan accounts for the memory left by earlier ones
-/// (engine/plan/stage_memory.h). In a run of several ranks all of them finish a stage before the next one
+/// Runs stages one after the other. `run` has the folder of the run and the identity of its recipe and data,
+/// from which the folder and identity of each stage are derived. `observer` is notified of each stage; `unit`
+/// names what its progress counts. Each stage's plan accounts for the memory left by earlier ones
+/// (engine/plan/stage_memory.h). In a run of several ranks, all ranks finish a stage before the next one
 /// starts. Errors: those of the stages.
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const RunOptions& run,
                                      RunObserver& observer, const char* unit);

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A rehearsal writes zeros into reports and JSON; the text of real numbers is some bytes longer.
+// A rehearsal writes zeros into reports and JSON; other numbers have longer texts.
 constexpr int64_t kLongerFigures = 4 * kKiB;
 
 }  // namespace
@@ -28,7 +28,7 @@ BudgetTooSmall refusal_of(const StatedBudget& budget, int64_t missing, const Reh
   budget.release();
   raise_cap_to_limits(budget.memory.outside_ledger);
   const int64_t needed = std::max(budget.memory.budget + missing, budget_of(rehearse, budget.memory));
-  return BudgetTooSmall(fmt::format("{} the smallest budget that works is {} bytes ({}); raise --budget",
+  return BudgetTooSmall(fmt::format("{}, the smallest budget that works is {} bytes ({}); raise --budget",
                                     budget.purpose, needed, format_bytes(needed)));
 }
 

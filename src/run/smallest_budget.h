@@ -13,8 +13,8 @@ namespace plimsoll {
 
 /// The budget of a command, and how to report that it is too small.
 struct StatedBudget {
-  std::string purpose;  ///< The work that has to fit into the budget: "to evaluate runs/gat".
-  MemoryShare memory;   ///< If it has no budget, errors are those of the work.
+  std::string purpose;  ///< Purpose of the work, such as "to evaluate runs/gat".
+  MemoryShare memory;   ///< If its budget is 0, errors of the work are passed on unchanged.
   /// Lifts the limits that hold the process to the budget.
   std::function<void()> release = [] {};
 };
@@ -28,7 +28,7 @@ int64_t budget_of(const Rehearse& rehearse, const MemoryShare& memory);
 
 /// Returns the error for a budget that lacks at least `missing` bytes: BudgetTooSmall, which names the
 /// smallest budget that works. Raises the cap of the ledger to the limits of the machine, permanently.
-/// Errors: those of the work; BudgetExceeded if these limits are too low to find out.
+/// Errors: those of the work; BudgetExceeded if these limits are too low to compute it.
 BudgetTooSmall refusal_of(const StatedBudget& budget, int64_t missing, const Rehearse& rehearse);
 
 /// Calls work() within a budget. Errors: those of the work; if the budget is too small, the one that
@@ -39,7 +39,7 @@ auto do_within(const StatedBudget& budget, const Work& work, const Rehearse& reh
   int64_t missing = 0;
   try {
     return work();
-  } catch (const BudgetTooSmall&) {  // A part of the work has refused the budget.
+  } catch (const BudgetTooSmall&) {  // Part of the work has refused the budget.
     if (budget.memory.budget == 0) throw;
   } catch (const BudgetExceeded& refusal) {
     if (budget.memory.budget == 0) throw;

@@ -17,10 +17,10 @@ struct StageReport {
   /// number of seeds.
   int64_t graphs = 0;
   std::string unit = "graphs";
-  FitResult fit;  ///< For a column only its plan is set.
+  FitResult fit;  ///< For a stage that computes a column, only the plan is set.
   double seconds = 0;
   int64_t measured_peak = 0;  ///< Maximum anonymous memory of the process during the stage, in bytes.
-  bool was_there = false;     ///< Whether the column of an earlier run was used.
+  bool was_there = false;     ///< Whether the column of an earlier run was reused.
 };
 
 /// A step of a run: it trains one model, or computes a column with one. It reads the results of earlier

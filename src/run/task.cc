@@ -24,7 +24,8 @@ void register_tasks(std::span<const NamedTask> tasks) {
   const std::vector<std::string_view> names = task_names();
   for (const NamedTask& task : tasks)
     if (std::ranges::find(names, task.name) == names.end())
-      throw Failure(fmt::format("task '{}' has no name in recipes (config/task_names.h)", task.name));
+      throw Failure(
+          fmt::format("task '{}' is missing in the task names of recipes (config/task_names.h)", task.name));
   known_tasks().assign(tasks.begin(), tasks.end());
 }
 
@@ -59,7 +60,7 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                     data.string(), kind, recipe.task));
   if (kind == kGraphSetKind && kinds.size() == 1)
     throw UsageError(
-        fmt::format("task '{}' needs a data set of {}; for a graph_set set task: graph_classification",
+        fmt::format("task '{}' needs a data set of {}; for a graph_set, set task: graph_classification",
                     recipe.task, kinds.front()));
   throw UsageError(fmt::format("{}: found a data set of kind '{}', which is not for task '{}'", data.string(),
                                kind, recipe.task));

@@ -25,14 +25,15 @@ class Training {
   /// Returns the stages of one seed, in the order in which they run. The files of the seed are in `folder`.
   /// The stages must not outlive the object.
   virtual std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const = 0;
-  /// Return texts that name the model and describe the data.
+  /// Returns a text that names the model.
   virtual std::string model() const = 0;
+  /// Returns a text that describes the data.
   virtual std::string trained_on() const = 0;
   /// Finishes the run after its last stage. `stages` are those that trained a model. Returns the stage whose
   /// model is the run's result, or null if that stage did not run. It may close the data set.
   virtual const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                      const RunOptions& run) = 0;
-  /// The file to which finish() copies the run's result; empty: it makes no copy.
+  /// Returns the file to which finish() copies the run's result; empty if it makes no copy.
   virtual std::filesystem::path copy_of_result(const RunFolder& /*folder*/) const { return {}; }
 };
 
@@ -47,9 +48,9 @@ class Task {
   virtual bool takes_teacher() const { return false; }
   /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
-  /// Whether it trains one model, whose size the sections `gnn` and `paths` say.
+  /// Whether it trains one model, whose size is set in the recipe section `gnn` or `paths`.
   virtual bool has_one_model() const { return true; }
-  /// Returns changes of the recipe that make its models smaller.
+  /// Returns changes to the recipe that make its models smaller.
   virtual std::vector<RecipeChange> smaller_models(const Recipe& recipe) const { return smaller_gnn(recipe); }
   /// Opens a data set for training. Errors: UsageError for data or a recipe that does not suit the task;
   /// InputError; those of TrainingData.
@@ -58,7 +59,7 @@ class Task {
   /// UsageError, InputError, BudgetTooSmall.
   virtual EvaluationResult evaluate(const RunEvaluation& asked) const = 0;
   /// Rehearses evaluate() for a run that is not trained yet, on its training data. Returns false if the task
-  /// cannot. Errors: those of open().
+  /// does not support this. Errors: those of open().
   virtual bool rehearse_evaluation(const RunRequest& /*request*/, Rehearsal& /*rehearsal*/) const {
     return false;
   }
@@ -80,7 +81,7 @@ void register_tasks(std::span<const NamedTask> tasks);
 /// Returns the task with this name. Thread-safe. Errors: UsageError.
 const Task& find_task(std::string_view name);
 
-/// The names of the tasks for which `takes` returns true, as in "a, b".
+/// Returns the names of the tasks for which `takes` returns true, separated by commas.
 std::string tasks_that(bool (Task::*takes)() const);
 
 /// Throws UsageError with a remedy if the data set is not of one of these kinds.

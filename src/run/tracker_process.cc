@@ -17,7 +17,8 @@
 namespace plimsoll {
 namespace {
 
-// Returns the Python that has the package: if Python has started the process, its own interpreter.
+// Returns the Python interpreter that has the package. If Python started this process, it has set
+// PLIMSOLL_PYTHON to its own interpreter.
 std::string python() {
   const char* const given = std::getenv("PLIMSOLL_PYTHON");
   return given != nullptr && *given != 0 ? given : "python3";
@@ -45,12 +46,12 @@ int start(const std::vector<std::string>& words, int socket, int* process) {
 // Reads up to the end of the first line.
 std::string first_line(int socket) {
   std::string line;
-  std::array<char, 1024> piece;
+  std::array<char, 1024> chunk;
   while (line.find('\n') == std::string::npos) {
-    const ssize_t got = ::read(socket, piece.data(), piece.size());
+    const ssize_t got = ::read(socket, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    line.append(piece.data(), static_cast<size_t>(got));
+    line.append(chunk.data(), static_cast<size_t>(got));
   }
   return line.substr(0, line.find('\n'));
 }
@@ -73,15 +74,15 @@ TrackerProcess::TrackerProcess(const std::filesystem::path& run, const std::vect
   ::close(socket_);
   if (error == 0) ::waitpid(process_, nullptr, 0);
   if (answer.starts_with(kError)) throw UsageError(answer.substr(kError.size()));
-  throw UsageError(fmt::format(
-      "run.trackers: `{} -m plimsoll.sync` does not start{}; give PLIMSOLL_PYTHON the Python that has the "
-      "package plimsoll (pip install plimsoll)",
-      words.front(), error == 0 ? "" : fmt::format(": {}", std::strerror(error))));
+  throw UsageError(
+      fmt::format("run.trackers: `{} -m plimsoll.sync` did not start{}; set PLIMSOLL_PYTHON to a Python "
+                  "interpreter that has the package plimsoll (pip install plimsoll)",
+                  words.front(), error == 0 ? "" : fmt::format(": {}", std::strerror(error))));
 }
 
 TrackerProcess::~TrackerProcess() {
   ::close(socket_);
-  ::waitpid(process_, nullptr, WNOHANG);  // The process continues.
+  ::waitpid(process_, nullptr, WNOHANG);  // The process continues; do not wait for it.
 }
 
 void TrackerProcess::follow() const {

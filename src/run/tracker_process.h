@@ -7,9 +7,8 @@
 namespace plimsoll {
 
 /// Runs `plimsoll sync` in addition to a training run: a process outside the budget that follows the journal
-/// of the run and sends it to the trackers (`run.trackers`). It notices the end of training, however it ends,
-/// because the other end of a socket is then closed; it sends the rest and exits. Training never waits for
-/// it.
+/// of the run and sends it to the trackers (`run.trackers`). When training ends for any reason, its end of a
+/// socket is closed; the process then sends the rest and exits. Training never waits for it.
 class TrackerProcess {
  public:
   /// Starts the process and waits until it reports that it has everything it needs. Its memory then counts as
@@ -20,8 +19,8 @@ class TrackerProcess {
   TrackerProcess(const TrackerProcess&) = delete;
   TrackerProcess& operator=(const TrackerProcess&) = delete;
 
-  /// Tells the process that the folder of the run exists, so that it may read and write there. Without this
-  /// call it exits.
+  /// Signals to the process that the folder of the run exists and that it may read and write there. Without
+  /// this call it exits.
   void follow() const;
 
  private:

@@ -32,13 +32,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A stage that is run alone continues the existing run, unless the run is to be replaced.
+// A request for single stages continues the existing run, unless `force` is set.
 bool continues_run(const RunRequest& request) {
   const bool asked = request.resume || (!request.stages.empty() && !request.force);
   return asked && holds_a_run({request.folder});
 }
 
-// A run that was made under earlier rules continues under these rules.
+// Returns the recipe; if it continues a run that was made under the rules of an earlier version, under those
+// rules.
 Recipe under_its_rules(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   const RunFolder folder{request.folder};
@@ -56,14 +57,15 @@ Recipe under_its_rules(const RunRequest& request) {
   return with_earlier_rules(recipe);
 }
 
-// The folder of the run or, if it does not exist, the nearest existing parent folder.
+// Returns the folder of the run or, if it does not exist, the nearest existing parent folder.
 fs::path nearest_folder(const fs::path& run) {
   fs::path folder = fs::absolute(run);
   while (!FileSystem::disk().exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
   return folder;
 }
 
-// The request with the nearest copy of the data, the rules of an earlier run, and the process for trackers.
+// Returns the request with the nearest copy of the data, the rules of an earlier run, and the process for
+// trackers.
 RunRequest completed(RunRequest request) {
   request.recipe = under_its_rules(request);
   request.data = nearest_copy(request.data);
@@ -73,7 +75,7 @@ RunRequest completed(RunRequest request) {
   return request;
 }
 
-// The requested stages of each seed.
+// Returns the requested stages of each seed.
 std::vector<SeededStage> stages_of(const RunRequest& request, const Training& training,
                                    const RunFolder& folder) {
   std::vector<SeededStage> stages;
@@ -81,7 +83,7 @@ std::vector<SeededStage> stages_of(const RunRequest& request, const Training& tr
   const auto is_asked = [&](const std::string& name) {
     return std::ranges::find(request.stages, name) != request.stages.end();
   };
-  // The folder of a stage that computes a column is a name of the stage, too.
+  // A stage can also be requested by its folder, for example a stage that computes a column.
   for (const int64_t seed : seeds_of(request))
     for (Stage& stage : training.stages(seed, folder.seed(seed))) {
       for (const std::string& name : {stage.name, stage.folder})
@@ -96,10 +98,10 @@ std::vector<SeededStage> stages_of(const RunRequest& request, const Training& tr
   return stages;
 }
 
-// Checks whether every stage fits before the first one trains. Plans without data leave no memory in the
-// process that stages at their smallest budget would lack, but they overestimate the BLAS buffers. If they do
-// not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors of
-// processes differ, each stage decides when it starts.
+// Checks whether every stage fits before the first one trains. Plans without data are made first, because
+// they leave no memory in the process that a stage at its smallest budget would lack; but they overestimate
+// the BLAS buffers. If they do not fit, plans with data are made, as by `plimsoll plan`. If these exceed the
+// budget by no more than kFloorSpread, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run) {
   if (stages.size() < 2 || run.memory.budget == 0) return;
   const auto of_other_seed = std::ranges::find_if(
@@ -132,7 +134,7 @@ Facts facts_of(const RunRequest& request, const TrainingData& data, const std::s
 // One process of a run, from the data to the manifest.
 class TrainRun final : private FitObserver {
  public:
-  /// `reads` are files that must not be in a run that is replaced.
+  /// `reads` are input files. None of them may be in a run that is replaced.
   TrainRun(const RunRequest& request, const std::vector<fs::path>& reads)
       : request_(request), reads_(reads), folder_{request.folder} {}
 
@@ -164,15 +166,15 @@ class TrainRun final : private FitObserver {
     done_.trained_on = training_->trained_on();
   }
 
-  // Checks what can be refused before there is a folder: other ranks, unknown stages, and the budget.
+  // Runs the checks that need no folder: whether the ranks agree, whether the stages exist, and the budget.
   void admit() {
     require_agreement(request_.exchange, facts_of(request_, training_->data(), facts_.identity));
     stages_ = stages_of(request_, *training_, folder_);
     refuse_at_once(stages_, request_.stage_options());
   }
 
-  // Makes the folder, or uses that of an earlier run, and writes the first files. The manifest comes first,
-  // because it marks the folder as a run.
+  // Creates the folder, or uses that of an earlier run, and writes the first files. The manifest is written
+  // first, because it marks the folder as a run.
   void claim() {
     facts_.roundings = Json::array({rounding_here()});
     if (request_.writes()) take_folder();  // Rank 0 makes the folder.
@@ -224,7 +226,7 @@ class TrainRun final : private FitObserver {
     if (const TrainedStage* const main = training_->finish(models, folder_, run)) done_.main = *main;
   }
 
-  // A new run without a checkpoint is removed instead.
+  // Keeps a run that ended early, so that it can be resumed. A new run without a checkpoint is removed.
   void leave_for_resume() {
     if (fresh_ && checkpoints_of(folder_).empty()) return;
     if (request_.writes()) manifest_->end_early();
@@ -259,8 +261,8 @@ class TrainRun final : private FitObserver {
   std::unique_ptr<Training> training_;
   std::vector<SeededStage> stages_;
   RunFacts facts_;
-  std::optional<NewRun> fresh_;  // The folder of a new run. Ranks other than 0 have neither.
-  std::optional<RunLock> lock_;  // The folder of an earlier run.
+  std::optional<NewRun> fresh_;  // The folder of a new run; only on rank 0.
+  std::optional<RunLock> lock_;  // The lock of an earlier run that continues; only on rank 0.
   std::optional<RunManifest> manifest_;
   bool started_ = false;
   TrainedRun done_;
@@ -272,11 +274,11 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
   const Task& task = find_task(recipe.task);
   if (seeds > 1 && !task.takes_seeds())
     throw UsageError(
-        fmt::format("--seeds is not for task '{}'; give each run its own seed (tasks that take it: {})",
+        fmt::format("task '{}' does not accept --seeds; start one run per seed (tasks that accept it: {})",
                     recipe.task, tasks_that(&Task::takes_seeds)));
   if (!teacher.empty() && !task.takes_teacher())
     throw UsageError(fmt::format(
-        "--teacher is not for task '{}'; leave it out, or set another task (tasks that take it: {})",
+        "task '{}' does not accept --teacher; leave it out, or set another task (tasks that accept it: {})",
         recipe.task, tasks_that(&Task::takes_teacher)));
 }
 
@@ -292,13 +294,13 @@ TrainedRun train_run(const RunRequest& asked) {
   if (explains && request.memory.is_below_floor()) refuse(nullptr);
   std::optional<TrainRun> run;
   try {
-    // Checks whether the budget suffices before anything is made.
+    // Checks whether the budget suffices before any file is written.
     if (request.recipe.memory.estimation == Estimation::from_shapes)
       require_feasible(largest_budget(plan_without_data(request)));
     return run.emplace(request, reads).run();
   } catch (const BudgetExceeded& refusal) {
     if ((run && run->has_started()) || !explains) throw;
-    run.reset();  // Its data would count in the plan.
+    run.reset();  // Frees its data, which would otherwise count in the plan.
     request.observer->release();
     refuse(&refusal);
     throw;

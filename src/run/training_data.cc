@@ -36,40 +36,42 @@ OverlapFinder& overlap_finder() {
 // Throws UsageError for options that do not work with one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
-    throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
+    throw UsageError(
+        "data.without is not for one giant graph; leave it out, and ingest the graph without these features "
+        "(`plimsoll ingest graph`)");
   if (recipe.gnn.norm == NormKind::graph)
     throw UsageError(
-        "gnn.norm graph is computed over a whole graph, but blocks hold samples of one; set batch");
+        "gnn.norm: graph is computed over whole graphs, but a block of a giant graph is a sample of it; set "
+        "gnn.norm: batch");
   const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
   if (hops != recipe.gnn.layers)
-    throw UsageError(fmt::format(
-        "sampling.fan_outs has {} hops, but gnn.layers is {}: each layer needs the hop that it reads", hops,
-        recipe.gnn.layers));
+    throw UsageError(
+        fmt::format("sampling.fan_outs has {} hops, but gnn.layers is {}; give one hop per layer", hops,
+                    recipe.gnn.layers));
 }
 
 // Throws UsageError for a recipe that reads columns which data of this kind cannot have.
 void require_columns(const std::filesystem::path& folder, const std::string& kind, const Recipe& recipe) {
   if (recipe.gnn.edge_weight && kind != kGraphKind)
-    throw UsageError(
-        fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
-                    folder.string(), kind));
+    throw UsageError(fmt::format(
+        "gnn.edge_weight is for one giant graph with the column edge_weight, but {} is a {}; leave it out",
+        folder.string(), kind));
   if (recipe.uses_paths() && kind != kGraphSetKind)
-    throw UsageError(
-        fmt::format("model {} needs coordinates of nodes, which a graph_set may have; {} is a {}",
-                    recipe.model, folder.string(), kind));
+    throw UsageError(fmt::format(
+        "model {} needs node coordinates, which only a graph_set can have, but {} is a {}; set another model",
+        recipe.model, folder.string(), kind));
 }
 
-// Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
-// share data.
+// Returns the number of graphs between training and validation that belong to neither side. With split.rule
+// 1, the two sides may share data.
 int64_t embargo_of(const SplitSection& split, const Overlap& overlap) {
   const int64_t needed = split.rule == 1 ? 0 : overlap.graphs;
   if (split.embargo.is_auto()) return std::max<int64_t>(needed, 1);
   const int64_t given = split.embargo.number<int64_t>();
   if (given < needed)
     throw UsageError(
-        fmt::format("split.embargo is {}, but {} with the {} after it, and these would be on both sides of "
-                    "the split; set "
-                    "split.embargo: {} or more, or auto",
+        fmt::format("split.embargo is {}, but {} with the {} after it, so both sides of the split would "
+                    "share data; set split.embargo to {} or more, or to auto",
                     given, overlap.what, needed, needed));
   return given;
 }
@@ -181,7 +183,7 @@ std::string TrainingData::forests_in_words() const {
   return fmt::format(
       "{} of {} graphs became breadth-first forests from {}; {} edges were left out",
       format_count(counts.graphs), format_count(source_->graphs()),
-      root_ == ForestSource::kMaxNeighbours ? "the node with most edges" : fmt::format("node {}", root_),
+      root_ == ForestSource::kMaxNeighbours ? "the node with the most edges" : fmt::format("node {}", root_),
       format_count(counts.edges_left_out));
 }
 
@@ -218,7 +220,9 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
   const GraphSetTables& tables = source.tables();
   if (split.by == SplitBy::graph) {
     if (!split.leave_out.empty())
-      throw UsageError("split.leave_out names attacks of recordings; set split.by: time or recording");
+      throw UsageError(
+          "split.leave_out names attacks of recordings, but split.by is graph; set split.by: time or "
+          "recording");
     return split_by_graph(tables, shapes, split.validation, split.test, seed, split.rule);
   }
   if (tables.recordings.empty())

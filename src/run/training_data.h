@@ -20,26 +20,27 @@ namespace plimsoll {
 
 /// Options for opening a data set.
 struct DataOptions {
-  ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
-  /// Whether blocks run on a device: feature rows of one giant graph may stay there.
+  ScratchSpace scratch = {};  ///< Disk space for blocks; see NeighbourSourceOptions.
+  /// Whether blocks run on a device: feature rows of one giant graph may be kept on it.
   bool on_device = false;
   /// For one giant graph: make blocks of its seeds, for training. If false, the graph needs no labels, no
   /// splits and no held-out edges.
   bool seeds = true;
-  /// For one giant graph: predict pairs, with this number of pairs without an edge per edge.
+  /// For one giant graph: predict whether pairs of nodes have an edge, with this number of pairs without an
+  /// edge per edge.
   std::optional<int64_t> negatives = {};
   Targets targets = Targets::none;          ///< Targets of a graph_set.
-  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: what is to be predicted of nodes.
+  NodeLabels labels = NodeLabels::classes;  ///< For one giant graph: kind of labels to predict for nodes.
   bool forests = false;  ///< Whether graphs become forests from pretraining.root (ForestSource).
-  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
-  /// they are those of the data.
+  /// For data whose graphs are made when they are read: the nodes that a trained model knows, by index. If
+  /// empty, the nodes of the data are used.
   MessageIds vocabulary = {};
 };
 
-/// The graphs after a graph that share part of its data.
+/// Describes how many of the graphs that follow a graph share part of its data.
 struct Overlap {
   int64_t graphs = 0;  ///< Number of these graphs; 0 also if it is unknown.
-  std::string what;    ///< Says what is shared, such as "a row shares columns".
+  std::string what;    ///< Describes what is shared, such as "a row shares columns".
 };
 
 /// A data set of a kind that this module does not know. The module that knows the kind opened it.
@@ -60,8 +61,8 @@ void register_opener(const std::string& kind,
 /// The kinds for which register_opener() was called.
 std::vector<std::string> opened_kinds();
 
-/// Registers what finds the overlap of the graphs of a graph_set. A program calls it as it calls
-/// register_opener().
+/// Registers the function that determines the overlap of the graphs of a graph_set. Like register_opener(), a
+/// program calls it at its start.
 void register_overlap(Overlap (*find)(const DataSetView& set));
 
 /// A data set as training uses it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
@@ -83,7 +84,7 @@ class TrainingData {
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// The unit of its graphs: "graphs", "blocks" of one giant graph, or as the kind of data calls them.
+  /// Unit in which source() counts: "graphs", "blocks" for one giant graph, or OpenedData::unit.
   const char* unit() const { return unit_; }
   const Overlap& overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
@@ -109,7 +110,7 @@ class TrainingData {
 };
 
 /// Returns the maximum number of threads that read a data set in addition to those that read blocks ahead:
-/// their stacks need address space.
+/// their stacks use address space.
 int threads_that_read(const std::filesystem::path& folder);
 
 /// Returns the split that a recipe requests. `shapes` has one entry per graph.

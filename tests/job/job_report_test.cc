@@ -106,7 +106,7 @@ TEST_F(JobReport, WithoutNvmlItSaysWhatTheRunKnowsOfAGpu) {
   EXPECT_TRUE(report["device"]["process_peak_bytes"].is_null());
   EXPECT_THAT(job_report_text(report),
               testing::AllOf(HasSubstr("GPU: used peak"), testing::Not(HasSubstr("NVML)")),
-                             HasSubstr("stand-in: busy share not known, because NVML is not available")));
+                             HasSubstr("stand-in: utilisation unknown, because NVML is not available")));
 }
 
 TEST_F(JobReport, WithoutAGpuThereIsNoWordOfOne) {
@@ -124,7 +124,7 @@ TEST_F(JobReport, KnowsLittleOfARunThatWasKilled) {
   EXPECT_EQ(report["state"], "running or killed");
   EXPECT_TRUE(report["processors"]["utilisation"].is_null());
   EXPECT_TRUE(report["next_time"]["minutes"].is_null());
-  EXPECT_THAT(job_report_text(report), HasSubstr("processors: not known"));
+  EXPECT_THAT(job_report_text(report), HasSubstr("processors: unknown"));
 }
 
 TEST_F(JobReport, OddManifestsEndNothing) {
@@ -140,7 +140,7 @@ TEST_F(JobReport, NoRunIsAnError) {
   EXPECT_THAT(error_text<InputError>([&] { job_report(folder_.path()); }), HasSubstr("not a run"));
   write_run("{}");
   EXPECT_THAT(error_text<InputError>([&] { job_report(folder_ / "run"); }),
-              HasSubstr("is not that of a run"));
+              HasSubstr("is not the manifest of a run"));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ TEST(SlurmScript, OnAGpuLineByLine) {
           "plimsoll=/opt/bin/plimsoll", "run=/home/me/runs/gat", "data=/data/frames",
           "export PLIMSOLL_CACHE=${PLIMSOLL_CACHE:-${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/plimsoll}",
           "for set in \"$data\"; do",
-          "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; reads $set in place\"",
+          "  in_reach \"$plimsoll\" stage \"$set\" || echo \"plimsoll: not staged; $set is read in place\"",
           "done",
           "in_reach \"$plimsoll\" train /home/me/gat.yaml --data \"$data\" --run \"$run\" --budget 209715200 "
           "--threads 8 --device cuda --device-budget 15032385536 --device-model v100-16 --resume",

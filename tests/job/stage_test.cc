@@ -283,7 +283,7 @@ TEST_F(StageTest, NearestCopyFollowsTheVariable) {
   ::setenv("PLIMSOLL_CACHE", root_.c_str(), 1);
   testing::internal::CaptureStderr();
   EXPECT_EQ(nearest_copy(data_), staged.folder);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("reads the staged copy"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("reading the staged copy"));
   EXPECT_EQ(nearest_copy(staged.folder), staged.folder);
   ::setenv("PLIMSOLL_CACHE", (folder_.path() / "none").c_str(), 1);
   EXPECT_EQ(nearest_copy(data_), data_);

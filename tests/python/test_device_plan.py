@@ -119,7 +119,7 @@ def test_a_card_that_nobody_measured_has_a_margin(plan):
     assert assumed["min_budget_bytes"] == measured["min_budget_bytes"] + 128 * MIB
     assert 15 << 30 < assumed["budget_bytes"] < 16 << 30 and assumed["model"] == "v100-16"
     shown = plan("--device", "cuda", "--device-model", "v100-16").stdout
-    assert "nobody measured it on v100-16, so 128 MiB are left free as a margin" in shown
+    assert "it was not measured on v100-16, so 128 MiB are left free as a margin" in shown
     assert "hours: not estimated" in shown
 
 

@@ -139,7 +139,7 @@ def test_rows_without_a_key_are_counted(bin_dir, tmp_path):
     counts = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
     assert (counts["edges"], counts["rows_without_ends"], counts["dangling"]) == (1, 2, 1)
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "left out: 2 rows of event tables without a key of both ends\n" in text
+    assert "left out: 2 rows of event tables in which the key of an end is missing\n" in text
 
 
 def test_columns_of_edges_are_counted_over_edges(ingest, tmp_path):

@@ -304,7 +304,7 @@ def test_graphs_with_cycles_become_the_forests_of_scipy(call, tmp_path, root):
         assert (done["overflows"], done["unforeseen"]) == (0, 0)
     assert len(weights) == 1
     assert call("evaluate", tmp_path / "graphs")["forests"] == {"graphs": 30, "edges_left_out": left_out}
-    said = f"30 of 30 graphs became breadth-first forests from {'the node with most edges' if root < 0 else 'node 2'}"
+    said = f"30 of 30 graphs became breadth-first forests from {'the node with the most edges' if root < 0 else 'node 2'}"
     assert said in (tmp_path / "run" / "report.html").read_text()
     call("train", tmp_path / "graphs", *named, *STAGES)
     assert call("evaluate", tmp_path / "graphs")["forests"]["edges_left_out"] == left_out

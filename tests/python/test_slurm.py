@@ -53,7 +53,7 @@ def test_the_job_asks_for_what_the_plan_says(bin_dir, run, work, tmp_path):
     assert option(script, "cpus-per-task") == "1" and option(script, "partition") == "main"
     hours, minutes, seconds = map(int, option(script, "time").split(":"))
     assert 3 <= hours * 60 + minutes <= 30 and seconds == 0
-    assert "GREETING=hello" in script and "by a trial, times 1.3" in script
+    assert "GREETING=hello" in script and "estimated from a trial, times 1.3" in script
     assert list((tmp_path / "runs").iterdir()) == []  # SLURM wants a folder for the output
     assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
@@ -105,7 +105,7 @@ def test_a_gpu_and_its_memory_are_requested(bin_dir, run, work, tmp_path):
     assert host > planned["pinned_bytes"] + (320 << 20)
     assert host // (1 << 20) + 64 + 2 <= int(option(script, "mem").removesuffix("M")) <= host // (1 << 20) * 1.01 + 64 + 6
     assert script.index(" train ") < script.index(' job-report "$run"')
-    assert "# Time: not known, because nothing was measured on such a node." in script
+    assert "# Time: unknown, because no speed was measured on such a node." in script
     assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
 
@@ -163,7 +163,7 @@ def test_a_job_that_cannot_be_is_refused_with_the_remedy(bin_dir, work, tmp_path
     (["gat"], "RECIPE needs --data DIR"),
     (["--data", "frames"], "give the name or the file of a recipe"),
     (["--", "ingest", "can"], "--budget is missing"),
-    (["-O", "seed=1", "--budget", "1GiB", "--", "ingest", "can"], "there is no RECIPE that it could change"),
+    (["-O", "seed=1", "--budget", "1GiB", "--", "ingest", "can"], "found no RECIPE to change"),
 ])
 def test_a_job_of_nothing_is_refused(bin_dir, tmp_path, words, text):
     done = subprocess.run([bin_dir / "plimsoll", "slurm", "--run", tmp_path / "run", *words], capture_output=True, text=True,
@@ -242,7 +242,7 @@ def finish(cluster, job, tmp_path):
 def test_a_job_runs_within_its_memory(cluster, bin_dir, work, weights, tmp_path):
     manifest, output = finish(cluster, submit(cluster, bin_dir, work, tmp_path), tmp_path)
     assert manifest["weights"] == weights
-    assert "reads the staged copy" in output
+    assert "reading the staged copy" in output
     assert manifest["starts"][0]["usage"]["slurm_job"]
 
 

@@ -95,13 +95,13 @@ def test_train_and_evaluate_read_the_copy_and_say_so(bin_dir, run, tmp_path):
                                                       "--run", tmp_path / name, "--json", "--threads", 1)],
                               capture_output=True, text=True, env={**os.environ, **environment})
         assert done.returncode == 0, done.stderr
-        assert ("reads the staged copy" in done.stderr) == (name == "staged")
+        assert ("reading the staged copy" in done.stderr) == (name == "staged")
         weights[name] = json.loads(done.stdout)["weights"]
     assert weights["plain"] == weights["staged"]
     evaluated = subprocess.run([str(word) for word in (bin_dir / "plimsoll", "evaluate", tmp_path / "staged", "--data",
                                                        tmp_path / "frames")], capture_output=True, text=True,
                                env={**os.environ, "PLIMSOLL_CACHE": str(tmp_path / "cache")})
-    assert evaluated.returncode == 0 and "reads the staged copy" in evaluated.stderr
+    assert evaluated.returncode == 0 and "reading the staged copy" in evaluated.stderr
 
 
 def test_evict(bin_dir, frames, tmp_path):

@@ -59,7 +59,7 @@ def test_a_stage_that_the_task_lacks_is_refused_before_a_run_is_made(command, tm
 def test_a_stage_of_another_recipe_is_refused_and_harms_nothing(command, whole):
     before = results(whole)
     told = call(command("train", "--run", whole, "--stage", "student_gat", "-O", "seed=7"), 2)
-    assert "holds a run of another recipe" in told
+    assert "holds a run with a different recipe" in told
     assert results(whole) == before
 
 
@@ -95,11 +95,11 @@ def test_a_run_goes_on_with_its_own_teacher_alone(command, whole, tmp_path):
     shutil.copy(tmp_path / "other" / "seed-7" / "teacher" / "model.safetensors", second)
     one_by_one(command, tmp_path / "run", ["autoencoder", "teacher_encodings"], "--teacher", first)
     told = call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", second), 2)
-    assert "another teacher" in told
+    assert "a different recipe, data set or teacher" in told
     call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", first))
 
 
 def test_a_teacher_is_for_a_distillation(bin_dir, work, whole, tmp_path):
     told = call([str(bin_dir / "plimsoll"), "train", str(REPOSITORY / "recipes" / "gat.yaml"), "--data", str(work / "frames"), "--run",
                  str(tmp_path / "run"), "--teacher", str(whole / "seed-42" / "teacher" / "model.safetensors")], 2)
-    assert "tasks that take it: distillation" in told
+    assert "tasks that accept it: distillation" in told

@@ -86,7 +86,7 @@ def test_a_job_has_a_gpu_of_slurm_and_reports_its_memory(work, weights, tmp_path
         facts = cluster.wait_for(number, ("COMPLETED", "FAILED", "OUT_OF_MEMORY", "TIMEOUT", "CANCELLED"), 300)
         output = (tmp_path / f"run.slurm-{number}.out").read_text()
         assert facts["JobState"] == "COMPLETED", output
-        assert re.search("^GPUs=[01]$", output, re.M) and "reads the staged copy" in output
+        assert re.search("^GPUs=[01]$", output, re.M) and "reading the staged copy" in output
         assert json.loads((tmp_path / "run" / "manifest.json").read_text())["weights"] == weights
         assert "GPU: planned peak" in output and "next time:" in output and "--device-budget" in output
         wrong = tmp_path / "wrong.sbatch"

@@ -31,8 +31,8 @@ struct CalibrateVerbOptions {
   bool json = false;
 };
 
-// Ingests captures into a folder next to the output, which is removed at the end. `truncated` receives the
-// truncated captures.
+// Ingests captures into a folder next to the output; the folder is removed at the end. `truncated` receives
+// the truncated captures.
 CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;
@@ -41,7 +41,7 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated
   }
   if (options.benign.empty())
     throw UsageError(
-        "give benign traffic with --benign, or give detectors calibrated on other drives with --merge");
+        "give benign traffic with --benign, or detectors calibrated on other drives with --merge");
   const DetectorFile model(options.model);
   require_calibratable(model);
   std::filesystem::path name = options.out;
@@ -50,7 +50,7 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated
   for (const auto& benign : options.benign) {
     if (!std::filesystem::exists(benign / "manifest.json")) continue;
     if (options.benign.size() == 1) return calibrate_detector(model, benign, options.out, throw_if_stopped);
-    throw UsageError(benign.string() + ": is a data set; give only this data set, or give only captures");
+    throw UsageError(benign.string() + ": is a data set; give either one data set or captures");
   }
   const std::filesystem::path set = scratch.path() / "frames";
   const IngestResult ingested = stopped_in_order([&] {
@@ -82,8 +82,8 @@ void print_result(const CalibrationResult& result, const Json& truncated, const 
   if (result.left_out > 0)
     fmt::print("left out {} windows with frames labelled as attacks\n", format_count(result.left_out));
   fmt::print(
-      "alarms: {} of these windows, calibrating on one half and testing on the other; at 95 % confidence, at "
-      "most {:.2g} % of such windows\n{}\n",
+      "alarms: {} of these windows, with one half for calibration and the other for testing; at 95 % "
+      "confidence, at most {:.2g} % of such windows\n{}\n",
       format_count(result.alarms()), 100 * rate_bound(result.alarms(), result.windows), budget.report());
 }
 
@@ -109,7 +109,7 @@ void add_calibrate(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("calibrate", "Calibrate a detector on the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
   CLI::Option* const benign = verb->add_option("--benign", options->benign,
-                                               "Learn from this benign traffic of the vehicle: one or more "
+                                               "Calibrate on this benign traffic of the vehicle: one or more "
                                                "captures in any format, or a data set of frames");
   benign->type_name("CAPTURE...");
   verb->add_option("--merge", options->merge,

@@ -41,7 +41,7 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
                   "default: s in tables, detected in candump logs");
   verb.add_option_function<std::string>(
           "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
-          "If a capture is truncated: read the complete part and warn (read), or fail")
+          "Read the complete part of a truncated capture and warn (read), or fail")
       ->check(words({"read", "fail"}))
       ->default_str("read");
 }
@@ -54,8 +54,8 @@ void add_capture_options(CLI::App& verb, FormatOptions& format) {
 
 void add_merge_channels(CLI::App& verb, FormatOptions& format) {
   verb.add_flag("--merge-channels", format.merge_channels,
-                "Make one recording per capture, in which a node is a pair of channel and ID; default: one "
-                "recording per channel")
+                "Make one recording per capture, in which each pair of channel and ID is a node; default: "
+                "one recording per channel")
       ->excludes("--channel");
 }
 
@@ -63,7 +63,7 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   std::vector<std::string> formats = capture_formats();
   formats.emplace_back("table");
   add_reading(verb, format, std::move(formats), "Read the captures in this format; `table` needs --columns");
-  verb.add_option("--attack-label", format.attack_labels, "Read these texts in the label column as attacks")
+  verb.add_option("--attack-label", format.attack_labels, "Treat these texts in the label column as attacks")
       ->type_name("TEXT...");
   CLI::App* table = verb.add_option_group("table", "How to read the columns of a table");
   CLI::Option* const columns =
@@ -80,7 +80,9 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   table->add_option("--id", id_, "Read IDs as hexadecimal (hex) or decimal (dec)")
       ->check(words({"hex", "dec"}))
       ->capture_default_str();
-  table->add_option("--bytes", bytes_, "Read bytes as hexadecimal (hex) or decimal (dec); default: as --id")
+  table
+      ->add_option("--bytes", bytes_,
+                   "Read bytes as hexadecimal (hex) or decimal (dec); default: as for --id")
       ->check(words({"hex", "dec"}));
   table->add_option("--length", length_, "Read lengths in bytes or bits")
       ->check(words({"bytes", "bits"}))

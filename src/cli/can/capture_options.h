@@ -9,18 +9,18 @@ namespace plimsoll {
 /// Adds --format, --payload, --channel, --name-channel, --time and --truncated, which define how a verb reads
 /// captures. `format` must outlive `verb`.
 void add_capture_options(CLI::App& verb, FormatOptions& format);
-/// Adds --merge-channels to a verb that makes recordings of captures. Call it after the other functions that
-/// add options.
+/// Adds --merge-channels to a verb that makes recordings from captures. Call it after the other functions
+/// that add options.
 void add_merge_channels(CLI::App& verb, FormatOptions& format);
 
-/// The capture options, and those that describe the columns of a table, such as --columns and --separator.
-/// After parsing, settle() completes the format.
+/// The options for reading captures, and those that describe the columns of a table, such as --columns and
+/// --separator. After parsing, settle() completes the format.
 class TableOptions {
  public:
   void add(CLI::App& verb, FormatOptions& format);
   /// Sets the fields of `format` that depend on several options.
   void settle(FormatOptions& format) const;
-  /// Returns arguments that pass these table options, with the labels, to another verb.
+  /// Returns the arguments that pass the table options and the attack labels to another verb.
   std::vector<std::string> as_words(const FormatOptions& format) const;
 
  private:

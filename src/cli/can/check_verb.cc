@@ -86,7 +86,7 @@ void run(const CheckVerbOptions& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  std::exception_ptr damage;  // Findings before the damage are reported first.
+  std::exception_ptr damage;  // Thrown after the findings before the damage were reported.
   try {
     for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
   } catch (const InputError&) {
@@ -121,7 +121,8 @@ void run(const CheckVerbOptions& options) {
     feed_options.format.warn(truncation_text(options.sources.front(), *losses.truncation, frames));
   if (damage) std::rethrow_exception(damage);
   if (frames == 0 && !stop)
-    throw InputError(fmt::format("{}: found no frame to check", options.sources.front()));
+    throw InputError(
+        fmt::format("{}: found no frame to check, expected at least one", options.sources.front()));
   if (options.fail && broken > 0) throw AlarmsRaised{};
 }
 

@@ -27,21 +27,22 @@ struct ConvertVerbOptions {
   bool json = false;
 };
 
-// The command that reads the captures back into the same frames.
+// Returns the command that reads the captures back into the same frames.
 std::string way_back(const ConvertResult& result) {
   return fmt::format("plimsoll ingest can {} --out FRAMES{}{}{}", result.out.string(),
                      result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "",
                      result.merged ? " --merge-channels" : "");
 }
 
-// The format that --to names; without --to, the one that the output's file name extension selects, or csv.
+// Returns the format that --to names; without --to, the format for the output's file name extension, or csv.
 const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captured) {
   if (!options.to.empty()) return written_format(options.to);
   const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;
   if (by_ending != nullptr) return *by_ending;
   if (is_captured && is_capture(options.convert.out))
-    throw UsageError(fmt::format("{}: its file name extension names no format that can be written; give --to",
-                                 options.convert.out.string()));
+    throw UsageError(
+        fmt::format("{}: its file name extension is not that of a format that can be written; give --to",
+                    options.convert.out.string()));
   return written_format("csv");
 }
 
@@ -59,7 +60,7 @@ void print_result(const ConvertResult& result, const ConvertVerbOptions& options
   fmt::print("{}: {} frames of {} recordings as {}; {}\n", result.out.string(), format_count(result.frames),
              result.recordings, options.convert.to->name, format_seconds(seconds));
   if (const std::string lost = result.losses.text(); !lost.empty())
-    fmt::print("left out, as {} cannot hold it: {}\n", options.convert.to->name, lost);
+    fmt::print("left out, because {} cannot store it: {}\n", options.convert.to->name, lost);
   fmt::print("back: {}\n{}\n", way_back(result), budget.report());
 }
 
@@ -109,15 +110,15 @@ void add_convert(CLI::App& app, char** argv) {
       ->type_name("FORMAT");
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,
-                 "Captures: label every frame 0, as csv needs labels");
+                 "Captures: label every frame 0, because csv needs labels");
   verb->add_option("--bus", options->bus,
                    "Convert only this bus, if an ARXML, KCD or SYM file describes several")
       ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
-                   "Captures: leave out frames of this kind, which csv cannot hold: remote or error. PyTorch "
-                   "Geometric files: leave out this attribute, for which a graph_set has no column")
+                   "Captures: leave out frames of this kind, remote or error, which csv cannot store. "
+                   "PyTorch Geometric files: leave out this attribute, for which a graph_set has no column")
       ->type_name("NAME");
-  verb->add_flag("--trust", options->trust, "PyTorch Geometric files: also load files that may run code");
+  verb->add_flag("--trust", options->trust, "PyTorch Geometric files: also load files that can run code");
   verb->add_flag("--force", options->convert.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);

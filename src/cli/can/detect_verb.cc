@@ -87,7 +87,7 @@ std::map<std::string, std::string> models_by_channel(const std::vector<std::stri
   return models;
 }
 
-// Set by SIGHUP to have the detectors' files read again.
+// SIGHUP sets it, so that the detectors' files are read again.
 std::atomic<bool> reload_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -99,10 +99,10 @@ void warn_of_other_windows(const StreamDetector& detector) {
   const WindowOptions& now = detector.windows();
   const WindowOptions& trained = detector.trained_windows();
   if (now.window != trained.window)
-    fmt::print(
-        stderr,
-        "plimsoll: windows of {}, but the detector was trained, and its thresholds set, on windows of {}\n",
-        WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
+    fmt::print(stderr,
+               "plimsoll: evaluating windows of {}, but the detector was trained and its thresholds were set "
+               "on windows of {}\n",
+               WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
 }
 
 Incidents::Options incident_options(const DetectVerbOptions& options) {
@@ -125,7 +125,7 @@ void report_dropped_alarms(const DetectCounts& counts) {
              counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
 
-// Throws if no window was evaluated, as the traffic would seem benign.
+// Throws InputError if no window was evaluated, because the traffic would seem benign.
 void require_windows(const std::string& source, const AlarmLines& lines, const FeedLosses& losses) {
   if (lines.windows() > 0) return;
   throw InputError(
@@ -142,7 +142,7 @@ std::string hash_of(const std::string& file) {
   return reader.hash();
 }
 
-// The sources for messages, such as "standard input" or "can0, can1".
+// Returns the names of the sources for messages, such as "standard input" or "can0, can1".
 std::string text_of(const std::vector<std::string>& sources) {
   std::string text;
   for (const std::string& source : sources)
@@ -154,7 +154,7 @@ void run(const DetectVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
-  // SIGHUP reloads detectors, except on a terminal: there it means that the terminal was closed.
+  // SIGHUP reloads detectors, except on a terminal, where it means that the terminal was closed.
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   options.table.settle(feed_options.format);
@@ -223,8 +223,9 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
   CLI::Option* const gap =
       verb.add_option("--event-gap", options.event_gap, "Close an incident after this time without an alarm");
   gap->check(within(0, kDay))->type_name("SECONDS")->capture_default_str();
-  verb.add_option("--event-interval", options.event_interval,
-                  "Merge all alarms in a SECONDS interval into one event, sent at its end")
+  verb.add_option(
+          "--event-interval", options.event_interval,
+          "Merge all alarms in an interval of SECONDS into one event, sent at the end of the interval")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->excludes(gap);
@@ -233,9 +234,9 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option(
-          "--event-within", options.event_within,
-          "Count the alarms of --event-after in an interval of this length; default: in the whole incident")
+  verb.add_option("--event-within", options.event_within,
+                  "Count the alarms for --event-after within an interval of this length; default: within the "
+                  "whole incident")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS");
   verb.add_option("--event-rate", options.event_rate,
@@ -249,7 +250,8 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-window", options.event_window,
-                  "Apply --event-rate and --event-bytes to windows of this length, in the traffic's time")
+                  "Apply --event-rate and --event-bytes to windows of this length, measured by the "
+                  "timestamps of the traffic")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -268,7 +270,7 @@ void add_events(CLI::App& verb, CLI::Option* all, DetectVerbOptions& options) {
   verb.add_option("--heartbeat", options.heartbeat, "Print a JSON heartbeat every SECONDS; 0: off")
       ->check(CLI::Range(0, 86400))
       ->type_name("SECONDS");
-  verb.add_option("--metrics", options.metrics, "Serve metrics for Prometheus on this port of 127.0.0.1")
+  verb.add_option("--metrics", options.metrics, "Serve Prometheus metrics on this port of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
   add_event_filters(verb, events, options);
@@ -284,10 +286,10 @@ void add_detect(CLI::App& app) {
           "SOURCE", options->sources,
           "A capture in any format, a named pipe, - for standard input, or one or more CAN interfaces")
       ->required();
-  verb->add_option("--detector", options->models, "Use another detector for a channel")
+  verb->add_option("--detector", options->models, "Use the detector MODEL for this channel")
       ->type_name("CHANNEL=MODEL");
   verb->add_option("--adopt", options->adopt,
-                   "Accept these CAN IDs as known (new devices); their timing and payloads are not checked")
+                   "Accept these CAN IDs of new devices as known; their timing and payloads are not checked")
       ->type_name("ID,...")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -304,10 +306,10 @@ void add_detect(CLI::App& app) {
       ->type_name("TIME");
   CLI::Option* const rate = verb->add_option(
       "--false-alarms", options->detect.false_alarms,
-      "Use the threshold for this false-alarm rate, 0.01 or 0.001; default: the lowest rate stored");
+      "Use the threshold for this false-alarm rate, such as 0.01 or 0.001; default: the lowest rate stored");
   rate->type_name("RATE");
   verb->add_option("--threshold", options->detect.threshold,
-                   "Call windows above this score an attack; the threshold of fused scores is 1")
+                   "Treat windows above this score as attacks; the threshold of fused scores is 1")
       ->check(finite())
       ->type_name("SCORE")
       ->excludes(rate);

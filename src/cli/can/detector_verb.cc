@@ -62,13 +62,13 @@ struct DetectorVerbOptions {
   bool force = false;
 };
 
-/// Runs verbs of this program one after the other, as a user would type them.
+/// Runs verbs of this program one after the other, as if a user had typed them.
 class Steps {
  public:
   Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
 
-  /// The verb's standard output goes to the file `output`; empty: to stderr. Errors: Error with the exit code
-  /// of the failed verb; Stopped if a signal to this process ended the verb; Failure.
+  /// Runs a verb. Its standard output is written to the file `output`; empty: to stderr. Errors: Error with
+  /// the exit code of the failed verb; Stopped if a signal to this process ended the verb; Failure.
   void run(std::vector<std::string> words, const fs::path& output = {}) {
     throw_if_stopped();
     std::string line = "plimsoll";
@@ -88,8 +88,8 @@ class Steps {
   }
 
  private:
-  // Starts the verb in its own process group, so that it gets the signals of this process only once. If this
-  // process ends for any reason, the verb gets SIGTERM.
+  // Starts the verb in its own process group, so that it receives the signals to this process only once. If
+  // this process ends for any reason, the verb receives SIGTERM.
   pid_t start(std::vector<std::string>& words, const fs::path& output) const {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -107,13 +107,13 @@ class Steps {
     if (stop_ || ::getppid() != parent) std::raise(SIGTERM);
     const int file = output.empty() ? STDERR_FILENO
                                     : ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file >= 0) ::dup2(file, STDOUT_FILENO);  // This verb's stdout is for its own result.
+    if (file >= 0) ::dup2(file, STDOUT_FILENO);  // The stdout of this process is for its own result.
     if (file >= 0) ::execv(program_.c_str(), arguments.data());
     fmt::print(stderr, "plimsoll: {} cannot be started: {}\n", program_, std::strerror(errno));
     ::_exit(1);
   }
 
-  // Forwards signals to this process to the running verb.
+  // Forwards signals that this process receives to the running verb.
   int wait_for(pid_t child) const {
     for (bool is_forwarded = false;;) {
       int status = 0;
@@ -128,7 +128,7 @@ class Steps {
   const std::atomic<bool>& stop_;
 };
 
-// Describes the detector's results on the windows that were not trained on.
+// Describes the detector's results on the windows that were not used for training.
 std::string summary_of(const fs::path& evaluation) {
   const Json json = parse_json(read_text(evaluation));
   const Json* strictest = nullptr;
@@ -153,7 +153,7 @@ std::string summary_of(const fs::path& evaluation) {
 
 using Words = std::vector<std::string>;
 
-// The recipe to train: the given one, or the default recipe, which is written to the work folder.
+// Returns the recipe to train: the given one, or the default recipe, which is written to the work folder.
 fs::path recipe_of(const DetectorVerbOptions& options) {
   if (!options.recipe.empty()) return options.recipe;
   fs::path recipe = options.work / "recipe.yaml";
@@ -165,11 +165,11 @@ fs::path recipe_of(const DetectorVerbOptions& options) {
   return recipe;
 }
 
-// The arguments that ingest the captures into `benign`.
+// Returns the arguments that ingest the captures into `benign`.
 Words ingest_words(const DetectorVerbOptions& options, const fs::path& benign) {
   Words ingest = {"ingest", "can"};
   ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
-  // --split train: without it, the names of folders may become splits.
+  // Without --split train, folder names may become splits.
   for (const char* word :
        {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
     ingest.emplace_back(word);

@@ -8,22 +8,24 @@ std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate) {
   auto options = std::make_shared<DetectorEvaluationOptions>();
   evaluate
       .add_option("--compare", options->compare,
-                  "Compare with published results from FILE; docs/published has some")
+                  "Compare with published results from FILE; docs/published has such files")
       ->type_name("FILE");
   evaluate.add_option("--scores", options->scores, "Write the score of every window as CSV")
       ->type_name("FILE");
   evaluate
-      .add_option("--attention", options->attention,
-                  "Write IDs, edges and attention by layer and head of every window to this folder")
+      .add_option(
+          "--attention", options->attention,
+          "Write the IDs, the edges and the attention by layer and head of every window to this folder")
       ->type_name("DIR");
   evaluate
       .add_option("--calibrate", options->calibrate,
-                  "Compare each recording with its own first N benign windows, at most a third of them, "
-                  "which are not evaluated. 0: none; default: data.calibration of the recipe")
+                  "Compare each recording with its own first N benign windows, at most a third of all its "
+                  "windows, which are not evaluated; 0: none; default: data.calibration of the recipe")
       ->check(at_least(0))
       ->type_name("WINDOWS");
-  evaluate.add_flag("--ablation", options->ablation,
-                    "With calibration: also evaluate the fused score with each of its parts left out");
+  evaluate.add_flag(
+      "--ablation", options->ablation,
+      "With calibration: also evaluate the fused score with each of its parts left out in turn");
   return options;
 }
 

@@ -28,9 +28,8 @@ struct IngestVerbOptions {
 void add_reading_options(CLI::App& can, IngestVerbOptions& options) {
   options.table.add(can, options.ingest.format);
   add_merge_channels(can, options.ingest.format);
-  can.add_flag("--benign", options.ingest.format.benign,
-               "Label every frame 0: the captures contain no attack");
-  can.add_option("--on-error", options.on_error, "On a bad line: fail, or skip and count it")
+  can.add_flag("--benign", options.ingest.format.benign, "Label every frame 0, for captures without attacks");
+  can.add_option("--on-error", options.on_error, "Handle bad lines: fail, or skip and count them")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
   can.add_option("--skip-limit", options.ingest.skip_limit, "Fail if a file has more than N bad lines")
@@ -94,10 +93,10 @@ void add_ingest_can(CLI::App& ingest) {
   can->add_option(
          "--split", options->ingest.split,
          "Name the split of captures that are not in a subfolder, such as train; default: the name of their "
-         "folder. If NAME begins with train and no folder's name does, NAME applies to all captures")
+         "folder. If NAME starts with train and no folder name does, NAME applies to all captures")
       ->type_name("NAME");
   can->add_option("--shard", options->shard,
-                  "Make only part I of N, from whole captures; `plimsoll merge` joins the parts")
+                  "Make only shard I of N, from whole captures; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "Print the summary as JSON");

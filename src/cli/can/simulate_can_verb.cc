@@ -56,12 +56,12 @@ void run(const SimulateVerbOptions& options) {
   const double seconds = watch.seconds();
   std::string remarks;
   if (result.left_out > result.not_periodic)
-    remarks +=
-        fmt::format("{} recordings were left unchanged, as they hold attacks, lack times or are copies\n",
-                    result.left_out - result.not_periodic);
+    remarks += fmt::format(
+        "{} recordings were left unchanged, because they contain attacks, lack times or are copies\n",
+        result.left_out - result.not_periodic);
   if (result.not_periodic > 0)
-    remarks +=
-        fmt::format("{} recordings were left unchanged, as they have no periodic ID\n", result.not_periodic);
+    remarks += fmt::format("{} recordings were left unchanged, because they have no periodic ID\n",
+                           result.not_periodic);
   print_made(
       {.out = options.simulate.out,
        .already_there = result.already_there,
@@ -85,7 +85,7 @@ void add_simulate_can(CLI::App& verb) {
   auto options = std::make_shared<SimulateVerbOptions>();
   SimulateOptions& simulate = options->simulate;
   CLI::App* can =
-      verb.add_subcommand("can", "Simulate the CAN bus of made-up vehicles, with labelled attacks");
+      verb.add_subcommand("can", "Simulate the CAN buses of fictitious vehicles, with labelled attacks");
   can->add_option("--out", simulate.out, "Write the data set, or the folder of captures, to this path")
       ->required()
       ->type_name("PATH");

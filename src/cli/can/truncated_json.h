@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Adds the field `truncated_at` of --json: by source, the byte at which a capture is cut off. Adds nothing
-/// if no capture is.
+/// Adds the field `truncated_at` of --json: for each truncated source, the byte at which it ends. Adds
+/// nothing if no source is truncated.
 void add_truncated(const std::vector<Recording>& recordings, Json& json);
 
 }  // namespace plimsoll

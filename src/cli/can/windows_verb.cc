@@ -60,8 +60,8 @@ void add_windows(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   add_word_option(*verb, "--features", options->windows.windows.features,
-                  "Choose the features: those of the published KD-GAT graphs, bit for bit (compat), or "
-                  "features of every frame with time and length (behaviour)");
+                  "Compute these features: those of the published KD-GAT graphs, bit for bit (compat), or "
+                  "features of every frame, including time and length (behaviour)");
   verb->add_option("--window", options->window,
                    "Cut windows of this length in frames, or, with behaviour, in time, such as 50ms")
       ->capture_default_str();
@@ -69,14 +69,14 @@ void add_windows(CLI::App& app) {
                    "Start a window at this distance from the start of the previous one, in frames or time; "
                    "default: 100 frames, or the length of a window in time");
   verb->add_option("--vocabulary-from", options->windows.windows.learn_from.splits,
-                   "Take the known IDs from these splits; default: splits whose names start with train")
+                   "Learn the known IDs from these splits; default: splits whose names start with train")
       ->type_name("SPLIT");
   verb->add_option("--calibrate", options->windows.windows.calibration.windows,
-                   "Calibrate on the first WINDOWS benign windows of each recording, at most a third of them "
-                   "(behaviour)")
+                   "Behaviour features: calibrate on the first WINDOWS benign windows of each recording, at "
+                   "most a third of all its windows")
       ->check(at_least(0))
       ->type_name("WINDOWS");
-  verb->add_option("--shard", options->shard, "Make only part I of N; `plimsoll merge` joins the parts")
+  verb->add_option("--shard", options->shard, "Make only shard I of N; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   verb->add_flag("--force", options->windows.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");

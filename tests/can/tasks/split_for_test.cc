@@ -70,8 +70,9 @@ TEST_F(SplitForTest, NoFrameTrainsAndValidates) {
 }
 
 TEST_F(SplitForTest, AnEmbargoThatSharesFramesIsRefusedWithTheOneThatDoesNot) {
-  EXPECT_THAT(error_text<UsageError>([&] { split(frames_, recipe(10, "1")); }),
-              AllOf(HasSubstr("split.embargo is 1"), HasSubstr("split.embargo: 2 or more, or auto")));
+  EXPECT_THAT(
+      error_text<UsageError>([&] { split(frames_, recipe(10, "1")); }),
+      AllOf(HasSubstr("split.embargo is 1"), HasSubstr("set split.embargo to 2 or more, or to auto")));
   EXPECT_EQ(shared_frames(split(frames_, recipe(10, "2")), 10), 0);
   const TrainingSplit none = split(frames_, recipe(kWindow, "0"));
   EXPECT_EQ(none.validation.front(), none.training.back() + 1);
@@ -95,7 +96,7 @@ TEST_F(SplitForTest, SoItIsOfWindowsThatWereMadeBefore) {
                    [](int64_t, int64_t) {});
   EXPECT_EQ(shared_frames(split(windows, Recipe()), 10), 0);
   EXPECT_THAT(error_text<UsageError>([&] { split(windows, recipe(kWindow, "1")); }),
-              HasSubstr("split.embargo: 2 or more"));
+              HasSubstr("set split.embargo to 2 or more"));
 }
 
 }  // namespace
