@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
     convert = verbs.add_parser("convert", help="convert between graph sets and files of PyTorch Geometric")
     convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
-    convert.add_argument("--out", required=True, metavar="PATH", help="write to this folder, or to this DBC file")
+    convert.add_argument("--out", required=True, metavar="PATH", help="write to this file or folder")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="leave out these attributes, for which a "
                                                                                     "graph_set has no column")
     convert.add_argument("--trust", action="store_true", help="also load files that may run code")
