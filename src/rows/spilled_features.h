@@ -81,7 +81,7 @@ class SpilledFeatures final : public PackedBatches {
   struct WaitingPack {
     Pack pack;
     size_t round = 0;
-    int64_t left = 0;   // Number of batches that have not been read.
+    int64_t left = 0;   // Holds the notes, then the rows.
     bool over = false;  // Whether no more batches of the pack will be read.
   };
   struct LoadedPack {
