@@ -28,7 +28,7 @@ struct LaneNode {
   int64_t first = 0;
   int64_t lanes = 1;
 
-  /// Whether the tree adds `right` to this node.
+  /// Returns whether the tree adds `right` to this node.
   bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
 };
 

@@ -13,7 +13,7 @@ struct BlocksAhead {
   int64_t prefetch = 0;
 };
 
-/// What is left if a number of blocks run at the same time.
+/// The memory that remains if a certain number of blocks run at the same time.
 struct LeftByBlocks {
   int64_t cache_bytes = 0;
   int64_t prefetch = 0;  ///< Blocks read ahead: as many as fit, up to the requested number.
