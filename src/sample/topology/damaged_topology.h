@@ -28,7 +28,7 @@ inline void require_list(EdgeRange list, int64_t node, int64_t edges) {
   if (list.first < 0 || list.first > end || end > edges)
     throw InputError(
         fmt::format("indptr: found {} and {} at node {}, expected ascending numbers from 0 to {}; `plimsoll "
-                    "verify` lists what else is damaged",
+                    "verify` lists all damage",
                     list.first, end, node, edges));
 }
 
