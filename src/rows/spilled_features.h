@@ -81,14 +81,14 @@ class SpilledFeatures final : public PackedBatches {
   struct WaitingPack {
     Pack pack;
     size_t round = 0;
-    int64_t left = 0;   // Holds the notes, then the rows.
+    int64_t left = 0;   // Number of batches that have not been read.
     bool over = false;  // Whether no more batches of the pack will be read.
   };
   struct LoadedPack {
     const WaitingPack* pack = nullptr;
     bool is_loaded = false;
     int readers = 0;
-    MappedBytes bytes;  // Notes, then rows.
+    MappedBytes bytes;  // Holds the notes, then the rows.
     RowSet set;
   };
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,

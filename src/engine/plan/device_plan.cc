@@ -143,7 +143,7 @@ class DevicePlanner {
       // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
       const std::string text = error.what_without_backtrace();
       const size_t begin = text.find('\'') + 1;
-      throw UsageError(fmt::format("{}: it has no CUDA kernel; train with --device cpu",
+      throw UsageError(fmt::format("{}: there is no CUDA kernel; train with --device cpu",
                                    text.substr(begin, text.find('\'', begin) - begin)));
     }
   }

@@ -31,9 +31,9 @@ struct BlockSample {
   /// Feature rows to read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
   int64_t bytes() const;  ///< Bytes held for `batch` and the rows.
-  /// Number of pairs that are edges to predict rather than negative pairs.
+  /// Allocates memory for a sample of up to this size.
   void reserve(int64_t nodes, int64_t edges, int64_t edge_width);
-  /// Number of pairs that are edges to predict, not negative pairs.
+  /// Number of pairs that are edges to predict rather than negative pairs.
   int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
 
   /// Returns the shape of the sample, and writes the shapes of its parts within 0, 1, ... hops to `prefixes`.

@@ -96,8 +96,8 @@ class GnnTraining final : public Training {
                                          : data_.neighbours()->graph().tables().class_names;
   }
 
-  // Reports features whose scales differ too much for a model to learn from all of them, judged by a sample
-  // of nodes.
+  // Reports features whose scales differ too much for a model to learn from all of them, based on a sample of
+  // the graphs or nodes.
   void note_scales() const {
     const BlockSource& source = data_.source();
     if (request_.recipe.features.standardize || !request_.writes() || source.widths().node_numbers > 0)
