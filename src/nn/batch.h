@@ -103,7 +103,7 @@ struct Batch {
   /// Receives the statistics of layers that normalise over the block; null if no one needs them.
   std::shared_ptr<BlockStatistics> statistics;
   /// Whether layers keep only their inputs and are recomputed in backward (nn/recompute.h). This needs less
-  /// memory and more time, and gives the same bits.
+  /// memory and more time; results have the same bits.
   bool recompute = false;
 
   // Keys of random numbers (base/philox.h).

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// An open device on which a run trains, with one region from which tensors are allocated. It knows how much
+/// An open device on which a run trains, with one region from which tensors are allocated. Records how much
 /// memory its driver and libraries use outside the region.
 class TrainingDevice {
  public:

@@ -16,9 +16,9 @@ namespace plimsoll {
 /// Samples many blocks with one pass over the neighbour lists per hop, however little memory there is. The
 /// lists are read in ranges of nodes that fit into memory, one range after the other. For each range there is
 /// a stream of requests, in the order of blocks and of the nodes within them, and a stream of answers in the
-/// same order. So no answer needs to be searched for or sorted: to assemble a block, each node takes the next
-/// answer of the range that contains it. The streams are in a scratch file. Between hops only the answers of
-/// a block are stored, and the block is assembled from them again.
+/// same order. Therefore no answer needs to be searched for or sorted: to assemble a block, each node takes
+/// the next answer of the range that contains it. The streams are in a scratch file. Between hops only the
+/// answers of a block are stored, and the block is assembled from them again.
 ///
 /// A sample is the same as that of BlockSampler. Blocks must not leave out edges (BlockSampler::From:
 /// `negatives` must be unset). The objects passed to the constructor must outlive this one.

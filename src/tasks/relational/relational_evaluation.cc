@@ -110,7 +110,7 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
     longest = std::max(longest, std::ssize(list.graphs));
   }
   const bool values = model.model->gives_values();
-  // Labels, scores and their order, next to what the figures hold.
+  // Bytes of labels, scores and their order, in addition to those of the metrics.
   const int64_t later =
       values ? longest * int64_t{sizeof(float)}
              : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore);
