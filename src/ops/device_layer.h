@@ -16,7 +16,7 @@ namespace plimsoll {
 class CurrentDeviceScope {
  public:
   explicit CurrentDeviceScope(const at::Tensor& x) : guard_(x.device()) {
-    if (x.is_cpu()) return;  // Only in tests, where the kernels run on the host.
+    if (x.is_cpu()) return;  // This happens only in tests, where the kernels run on the host.
     const c10::impl::VirtualGuardImpl device(x.device().type());
     stream_ = device.getStream(x.device()).native_handle();
   }

@@ -20,7 +20,7 @@ namespace plimsoll {
 
 /// The end of a message whose remedy changes the recipe, because --resume refuses another recipe.
 inline constexpr const char* kOtherRecipe =
-    "to train with another recipe, start again with --force instead of --resume, or name another --run";
+    "to train with another recipe, start again with --force in place of --resume, or name another --run";
 
 /// How many blocks run at once, and with how much memory. It depends on the budget; it changes the speed,
 /// never the results.

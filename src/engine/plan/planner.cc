@@ -373,7 +373,7 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
 ExecutionPlan require_feasible(const MemoryPlan& plan) {
   if (plan.feasible) return plan.execution;
   std::string text = fmt::format(
-      "the largest block ({} graphs, {} nodes, {} edges) needs {}; the smallest budget that works is {} "
+      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {} "
       "bytes ({})",
       plan.worst.size.graphs, plan.worst.size.nodes, plan.worst.size.edges,
       format_bytes(plan.worst.range_bytes), plan.min_budget, format_bytes(plan.min_budget));

@@ -40,8 +40,7 @@ inline void require_neighbours(std::span<const int64_t> neighbours, std::span<co
   const auto bad = std::find_if(neighbours.begin(), neighbours.end(),
                                 [&](int64_t neighbour) { return !is_below(neighbour, nodes); });
   throw InputError(
-      fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` says what else is "
-                  "damaged",
+      fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` lists all damage",
                   *bad, edges[static_cast<size_t>(bad - neighbours.begin())], nodes - 1));
 }
 
