@@ -200,7 +200,7 @@ class Layers {
     const PieceSize& largest = pieces_.largest;
     throw BudgetTooSmall(fmt::format(
         "nodes are evaluated from all their neighbours, up to {} nodes with {} edges at a time; the "
-        "smallest budget that works for this is {} bytes ({}); raise --budget",
+        "smallest budget that works is {} bytes ({}); raise --budget",
         largest.targets, largest.edges, budget, format_bytes(budget)));
   }
 
