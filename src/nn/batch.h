@@ -17,13 +17,13 @@ enum class Items { graphs, labelled_nodes, nodes, pairs };
 /// The parts of a Batch that a model needs.
 struct CollateOptions {
   Items items = Items::graphs;
-  bool self_loops = false;     ///< Keep the data's self-loops in Batch::edge_order.
-  bool neighbour_ids = false;  ///< Set Batch::neighbour_ptr and Batch::neighbour_ids.
-  bool edge_index = false;     ///< Set Batch::edge_index.
+  bool self_loops = false;     ///< Whether Batch::edge_order keeps the data's self-loops.
+  bool neighbour_ids = false;  ///< Whether to set Batch::neighbour_ptr and Batch::neighbour_ids.
+  bool edge_index = false;     ///< Whether to set Batch::edge_index.
   /// Number of layers, for a model that evaluates the seeds of a sample using Batch::layers; otherwise 0.
   int64_t layers = 0;
-  bool degrees = false;      ///< Set Batch::degrees if layers do not have all edges.
-  bool edge_weight = false;  ///< Set Batch::edge_weight: the only edge column is the weight.
+  bool degrees = false;      ///< Whether to set Batch::degrees if layers do not have all edges.
+  bool edge_weight = false;  ///< Whether to set Batch::edge_weight; the weight is then the only edge column.
 };
 
 /// The edges that one layer reads, and the nodes that it computes.
@@ -39,7 +39,7 @@ struct LayerEdges {
 };
 
 /// The nodes and edges of a block of samples with node types and edge types. Each list has one entry per type
-/// that samples can have, in the same order for every block; a type may have no nodes or edges. Nodes of a
+/// that samples can have, in the same order for every block. A type may have no nodes or no edges. Nodes of a
 /// type are in the order of hops, so the nodes within some number of hops of the seeds are first.
 struct TypedBatch {
   std::vector<at::Tensor> numbers;          ///< f32 [N, numbers] for each node type; views like Batch::x.
@@ -58,11 +58,12 @@ struct TypedBatch {
 struct Batch {
   at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch.
   at::Tensor row_place;    ///< i32 [N], a view like x: GraphBlock::row_place. Defined if rows may be missing
-                           ///< from x on the host; x must then be read by node only on a device.
+                           ///< from x on the host; row n of x is then the row of node n only on a device.
   at::Tensor edge_attr;    ///< f32 [E, K]; a view like x.
   at::Tensor edge_weight;  ///< f32 [E]; a view like x. Undefined unless CollateOptions::edge_weight is set.
-  at::Tensor edge_order;   ///< i32, the stored edges (ops/attention/attention.h), with self-loops only if
-                           ///< CollateOptions::self_loops is set; undefined if layers have their own orders.
+  at::Tensor edge_order;   ///< i32, the order of the stored edges (ops/attention/attention.h), with
+                           ///< self-loops only if CollateOptions::self_loops is set; undefined if layers have
+                           ///< separate orders.
   /// The edges of each layer of a sample, if CollateOptions::layers is set; otherwise empty. Nodes are in the
   /// order of hops: the targets of a layer are the first rows of the output of the previous layer, and the
   /// targets of the last layer are the seeds.
@@ -74,7 +75,7 @@ struct Batch {
   at::Tensor items;      ///< i64 [items], the labelled nodes; undefined if items are graphs.
   at::Tensor pairs;      ///< i64 [2, items], the nodes of each pair; undefined unless items are pairs.
   at::Tensor y;  ///< The labels of items: i64 [items] for graphs or labelled nodes; f32 [items] for pairs, 1
-                 ///< for an edge and 0 for none; undefined if items are nodes.
+                 ///< for a pair with an edge, otherwise 0; undefined if items are nodes.
   int64_t item_count = 0;
 
   /// neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1] are the distinct IDs x[:, 0] of
@@ -99,10 +100,10 @@ struct Batch {
   at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
   bool planar = false;  ///< Whether all z coordinates of the data set are equal.
 
-  /// Receives the statistics of layers that normalise over the block; null if the statistics are not needed.
+  /// Receives the statistics of layers that normalise over the block; null if no one needs them.
   std::shared_ptr<BlockStatistics> statistics;
   /// Whether layers keep only their inputs and are recomputed in backward (nn/recompute.h). This needs less
-  /// memory and more time, and gives the same bits.
+  /// memory and more time; results have the same bits.
   bool recompute = false;
 
   // Keys of random numbers (base/philox.h).

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// The cross-entropy of a model's logits against the labels of graphs or of labelled nodes.
+/// Minimises the cross-entropy of a model's logits against the labels of graphs or of labelled nodes.
 class Classification : public Objective {
  public:
   /// `model` must outlive this object.

@@ -10,12 +10,12 @@ namespace plimsoll {
 /// nodes; the loss is the mean squared error of the features. Used for prediction only.
 class Encodings : public Objective {
  public:
-  /// `model` must outlive it.
+  /// `model` must outlive this object.
   explicit Encodings(const GraphAutoencoderNeighborhood& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override { return {.items = Items::nodes}; }
-  /// The width of a code and of the reconstructed features: latent + in_features - 1.
+  /// Returns the width of a code and of the reconstructed features: latent + in_features - 1.
   int64_t outputs() const override { return model_.options().latent + model_.options().in_features - 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;

@@ -20,7 +20,7 @@ void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& ed
   in.order = edges.order;
   if (options.edge_dim > 0) {
     if (!edges.edge_attr.defined())
-      throw UsageError("attention: the layer has edge_dim, but no edge features are given");
+      throw UsageError("attention: the layer has edge_dim, but found no edge features; pass edge_attr");
     in.edge_attr = edges.edge_attr.contiguous();
   }
   if (key.training && options.dropout > 0) {
@@ -69,7 +69,7 @@ NeighbourSum sum_of_chunk(const Output& output, const EdgeInput& edges, const GA
 }
 
 // Returns the self-loop that attention adds to a target with these edges. The features of the self-loop are
-// the mean of theirs.
+// the mean of the features of these edges.
 EdgeInput self_loop(const NeighbourSum& sum, const at::Tensor& x, const GATConvOptions& options) {
   const at::Tensor loop = at::zeros({2, 1}, at::kLong);
   EdgeInput edges{edge_order(loop, 1, 1, /*same_nodes=*/true, /*drop_loops=*/false), {}, {}, 1};
@@ -126,7 +126,7 @@ GatTensors GATConv::tensors(const at::Tensor& x, const at::Tensor& x_target, con
   in.weight = weight_;
   in.att_source = att_src_.view({heads, channels});
   if (x_target.defined()) {
-    // <x W, a> = <x, W a> needs no tensor of the width of W.
+    // Uses <x W, a> = <x, W a>, so that no tensor of the width of W is needed.
     const at::Tensor& weight = target_weight_.defined() ? target_weight_ : weight_;
     const at::Tensor folded =
         (weight.view({heads, channels, -1}) * att_dst_.view({heads, channels, 1})).sum(1);

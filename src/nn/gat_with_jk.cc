@@ -68,8 +68,8 @@ at::Tensor GATWithJK::inputs(const Batch& batch) const {
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
-  // If layers are concatenated, each is pooled before the concatenation. The result is the same, and there is
-  // no tensor with the outputs of all layers for every node. A layer is pooled as soon as it is computed, so
+  // If layers are concatenated, each is pooled before the concatenation. The result is the same, and no
+  // tensor holds the outputs of all layers for every node. A layer is pooled as soon as it is computed, so
   // that backward reaches its pooling late and holds fewer gradients.
   const bool pool_first = options_.jk == JkMode::cat;
   std::vector<at::Tensor> outputs;

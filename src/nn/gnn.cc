@@ -85,7 +85,7 @@ std::unique_ptr<Gnn::Conv> make_conv(ParameterList& parameters, const std::strin
   if (options.conv == ConvKind::sage)
     return std::make_unique<Neighbours<SAGEConv>>(parameters, prefix, in, out);
   if (out % options.heads != 0)
-    throw UsageError("gnn.hidden: " + std::to_string(out) + " channels cannot be shared by " +
+    throw UsageError("gnn.hidden: " + std::to_string(out) + " channels cannot be divided equally among " +
                      std::to_string(options.heads) + " heads");
   const GATConvOptions attention{.in_channels = in,
                                  .out_channels = out / options.heads,

@@ -27,10 +27,10 @@ class Gnn : public GraphModel {
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override;
-  /// The parts of forward(), for callers that run each layer over the whole graph before they run the next
-  /// layer. inputs() returns the input of the first layer. run_layer() computes the output of layer `layer`
-  /// for the batch's nodes from the output of the previous layer. join() computes the embeddings of nodes
-  /// from the outputs of the layers of embedding_layers(), in order.
+  /// The parts of forward(), for callers that run each layer over the whole graph before the next layer.
+  /// inputs() returns the input of the first layer. run_layer() computes the output of layer `layer` for the
+  /// batch's nodes from the output of the previous layer. join() computes the embeddings of nodes from the
+  /// outputs of the layers of embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
   /// The parts of run_layer() for one node whose edges are processed in chunks (nn/neighbour_sum.h). The node
@@ -47,7 +47,7 @@ class Gnn : public GraphModel {
   int64_t classes() const override { return options_.classes; }
   CollateOptions collate_options() const override;
   const GnnOptions& options() const { return options_; }
-  /// Makes the optimizer skip rows of the embedding that have no gradient in a step. Called if the rows
+  /// Makes the optimizer skip rows of the embedding that have no gradient in a step. Call it if the rows
   /// belong to nodes, not to IDs.
   void embed_nodes() { parameters_.make_lazy("embedding.weight"); }
 

@@ -26,7 +26,7 @@ class GraphModel {
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const {
     return apply_head(embed(batch, key));
   }
-  /// The parts of forward(): embed() returns the input of the last layer, f32 [G or N, embedding()], and
+  /// The two parts of forward(). embed() returns the input of the last layer, f32 [G or N, embedding()], and
   /// apply_head() computes the logits from it.
   virtual at::Tensor embed(const Batch& batch, const DropoutKey& key) const = 0;
   virtual at::Tensor apply_head(const at::Tensor& embeddings) const = 0;

@@ -43,7 +43,7 @@ Hetero::Encoder Hetero::make_encoder(const HeteroOptions::NodeType& type) {
 
 std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   const int64_t channels = options_.channels;
-  // Maximum hops between the seeds and the nodes that the layer computes.
+  // Maximum number of hops between the seeds and the nodes that the layer computes.
   const int64_t hops = options_.layers - 1 - layer;
   std::vector<Target> targets(options_.nodes.size());
   for (size_t type = 0; type < targets.size(); ++type) {
@@ -75,8 +75,8 @@ at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
   return at::relu(h + x);
 }
 
-// Computes the nodes of a type. The edge types are added in a fixed order, so that the sum always has the
-// same bits.
+// Computes the nodes of a type. The results of edge types are added in a fixed order, so that the sum always
+// has the same bits.
 at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h,
                        const TypedBatch& batch) const {
   const Target& target = layers_[layer][type];

@@ -9,14 +9,14 @@
 
 namespace plimsoll {
 
-/// The structure of a Hetero model. The types are those that samples of its seeds can have, in the order of
-/// the batch.
+/// The structure of a Hetero model. The types are those that samples around its seeds can have, in the order
+/// of the batch.
 struct HeteroOptions {
   struct NodeType {
     std::string name;
     int64_t numbers = 0;
     std::vector<int64_t> vocabularies = {};  ///< Number of codes in each column of codes.
-    int64_t first_hop = 0;                   ///< The first hop in which such nodes occur.
+    int64_t first_hop = 0;                   ///< The first hop in which nodes of this type occur.
   };
   struct EdgeType {
     std::string name;  ///< SOURCE___NAME___TARGET
@@ -28,9 +28,9 @@ struct HeteroOptions {
   int64_t seeds = 0;  ///< The node type of the seeds.
   int64_t layers = 2;
   int64_t channels = 64;
-  bool mean = false;  ///< Whether layers use the mean over neighbours, not the sum.
+  bool mean = false;  ///< Whether layers use the mean over neighbours instead of the sum.
   int64_t outputs = 2;
-  bool values = false;  ///< Whether outputs are values, not logits of classes.
+  bool values = false;  ///< Whether outputs are values instead of logits of classes.
 };
 
 /// A network for samples with node types and edge types, one output per seed:
@@ -38,7 +38,7 @@ struct HeteroOptions {
 /// - an encoder for each node type: a linear layer over its numbers, plus an embedding for each column of
 /// codes, then a residual block of two linear layers with layer normalisation, as in RelBench's baseline
 /// (Robinson et al., "RelBench", 2024);
-/// - layers: for each edge type, GraphSAGE's sum or mean over neighbours followed by a linear layer. The
+/// - layers. For each edge type: GraphSAGE's sum or mean over neighbours, followed by a linear layer. The
 /// results of all edge types into a node type are added to a linear layer of the nodes themselves; layer
 /// normalisation and ReLU follow. A layer computes only the nodes that later layers read;
 /// - a linear layer over the seeds.
@@ -70,7 +70,7 @@ class Hetero final : public GraphModel {
     std::vector<at::Tensor> embeddings;
     Norm norm1, norm2;
   };
-  // The part of a layer for one node type; empty if the layer does not compute it.
+  // The part of a layer that computes one node type; empty if the layer does not compute the type.
   struct Target {
     Linear root;
     Norm norm;

@@ -32,7 +32,7 @@ CollateOptions IdDropout::collate_options() const {
   return options;
 }
 
-// Writes 1 for each node that loses its ID, and 0 for the others.
+// Writes 1 for each node that loses its ID, and 0 for all other nodes.
 void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const {
   const int64_t nodes = batch.nodes();
   const Philox philox(key.seed);

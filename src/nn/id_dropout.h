@@ -14,15 +14,15 @@ struct UnknownIds {
 };
 
 /// ID dropout. In training, a share of the graphs is made to look as if it came from another vehicle: at
-/// least four fifths of the IDs, on average, become unknown. The exact share is drawn for each graph, and
-/// then the nodes whose IDs become unknown. Without ID dropout, a classifier learns to recognise attacks by
-/// unknown IDs alone, and then classifies all traffic of an unknown vehicle as an attack.
+/// least four fifths of the IDs, on average, become unknown. For each graph, the exact share is drawn first,
+/// and then the nodes whose IDs become unknown. Without ID dropout, a classifier learns to recognise attacks
+/// by unknown IDs alone, and then classifies all traffic of an unknown vehicle as an attack.
 ///
 /// Draws depend only on (seed, epoch, index of the graph, index of the node in its graph).
 class IdDropout : public Objective {
  public:
-  /// `objective` must outlive this object. With `always`, all IDs of all graphs are dropped, in prediction
-  /// too.
+  /// `objective` must outlive this object. With `always`, all IDs of all graphs are dropped, also in
+  /// prediction.
   IdDropout(const Objective& objective, UnknownIds unknown, double share, bool always = false)
       : objective_(objective), unknown_(std::move(unknown)), share_(share), always_(always) {}
 

@@ -4,13 +4,13 @@
 
 namespace plimsoll {
 
-/// The objective of a student whose teacher is in memory. The teacher predicts each block as it was read,
-/// right before the student processes it. At that time, of all tensors of the teacher's pass only its outputs
-/// are left.
+/// The objective of a student whose teacher is in memory. The teacher predicts each block right before the
+/// student processes it. When the student starts, the outputs are the only tensors of the teacher's pass that
+/// still exist.
 class LiveTeacher : public Objective {
  public:
-  /// Both must outlive this object. `teacher` is an objective for prediction. Its collate_options() must not
-  /// request anything that those of `student` do not.
+  /// `student` and `teacher` must outlive this object. `teacher` is an objective for prediction. Its
+  /// collate_options() must not request anything that those of `student` do not.
   LiveTeacher(const Objective& student, const Objective& teacher) : student_(student), teacher_(teacher) {}
 
   const ParameterList& parameters() const override { return student_.parameters(); }

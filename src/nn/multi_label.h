@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// Binary cross-entropy of a model's logits for nodes with several labels, each 1 or 0. The loss of an item
-/// is the mean over its labels. An unknown label (NaN) counts as a label with loss 0.
+/// Minimises the binary cross-entropy of a model's logits for nodes with several labels, each 1 or 0. The
+/// loss of an item is the mean over its labels. An unknown label (NaN) counts as a label with loss 0.
 class MultiLabel : public Objective {
  public:
   /// `model` is a model of nodes. It must outlive this object.

@@ -9,13 +9,13 @@
 namespace plimsoll {
 namespace {
 
-// The weights of the edges that a layer reads; undefined if the model has none.
+// Returns the weights of the edges that a layer reads; undefined if the model uses no weights.
 at::Tensor weights_of(const Batch& batch, const LayerEdges& edges, int64_t nodes) {
   if (!batch.edge_weight.defined()) return {};
   return batch.edge_weight.narrow(0, 0, edges_of_order(edges.order.numel(), edges.targets.value_or(nodes)));
 }
 
-// Sums x of the chunk's sources, each multiplied by its scale if there are scales.
+// Sums x over the chunk's sources, each row multiplied by its entry of `scale` if `scale` is defined.
 NeighbourSum sum_of_rows(const at::Tensor& x, const Batch& chunk, size_t layer, const at::Tensor& scale) {
   const LayerEdges edges = chunk.edges_of(layer);
   const int64_t count = edges_of_order(edges.order.numel(), *edges.targets);

@@ -25,8 +25,8 @@ void check_node_ids(const Batch& batch, int64_t ids) {
     const float index = x[n * column.stride(0)];
     if (index >= 0 && index < end) continue;
     throw InputError(
-        fmt::format("{} has the ID index {}, expected one of 0 to {}; x and vocabulary of the data set do "
-                    "not agree, make it again",
+        fmt::format("{} has the ID index {}, expected one from 0 to {}; x and vocabulary of the data set do "
+                    "not match; make the data set again",
                     name_of(n, batch), index, ids - 1));
   }
 }

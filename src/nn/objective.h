@@ -20,7 +20,7 @@ class Objective {
   virtual CollateOptions collate_options() const = 0;
 
   /// Adds inputs of forward() and losses() that collate() does not create, such as the teacher's outputs, to
-  /// a block as it was read. Called once, before forward() and losses().
+  /// the batch of a block. Called once, before forward() and losses().
   virtual void prepare(Batch& /*batch*/) const {}
 
   /// Number of outputs of the model for one item.

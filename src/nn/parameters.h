@@ -27,7 +27,7 @@ struct Init {
 };
 
 /// For its lifetime, parameters and buffers that this thread creates are tensors without data (torch's meta
-/// device). They need no memory, and a model with such parameters can be run to find shapes. Cannot be
+/// device). They need no memory, and a model with such parameters can be run to determine shapes. Cannot be
 /// nested.
 class MetaParameters {
  public:
@@ -42,7 +42,7 @@ class MetaParameters {
 /// Cannot be nested.
 class GivenValues {
  public:
-  /// Returns the f32 tensor with a name and shape.
+  /// Returns the f32 tensor with this name and shape.
   using Values = std::function<at::Tensor(const std::string& name, const std::vector<int64_t>& shape)>;
   explicit GivenValues(Values values);
   ~GivenValues();
@@ -58,7 +58,7 @@ class ParameterList {
   struct Entry {
     std::string name;
     at::Tensor value;
-    bool lazy = false;  ///< Whether a step leaves numbers with gradient 0 unchanged.
+    bool lazy = false;  ///< Whether a step leaves numbers whose gradient is 0 unchanged.
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}

@@ -9,7 +9,8 @@ PathConv::PathConv(ParameterList& parameters, const std::string& prefix, int64_t
   const int64_t h = hidden;
   struct Shape {
     int64_t out, in;
-    bool xavier;  // Xavier initialisation with bias 0; otherwise that of torch.nn.Linear.
+    bool xavier;  // If true, Xavier initialisation with bias 0; otherwise the initialisation of
+                  // torch.nn.Linear.
   };
   const std::array<Shape, 9> layers = {{{h, centers, true},
                                         {h, h, false},

@@ -7,13 +7,13 @@
 
 namespace plimsoll {
 
-/// The numbers of Gaussians for an angle and a torsion, as in SGMP's code.
+/// The numbers of Gaussians for an angle and for a torsion, as in SGMP's code.
 inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
 /// One interaction of SGMP (Zhang and Zhao, NeurIPS 2021): messages along paths of three edges
-/// (ops/path_message/path_message.h). After the prefix, parameters have the names of SGMP's code:
-/// mlps_dist.{0, 1, 2}.{0, 2}.* and combine.{0, 2, 4}.*.
+/// (ops/path_message/path_message.h). After the prefix, parameters are named as in SGMP's code: mlps_dist.{0,
+/// 1, 2}.{0, 2}.* and combine.{0, 2, 4}.*.
 class PathConv {
  public:
   /// `centers` is the number of Gaussians for a length, 50 in SGMP's code.

@@ -32,8 +32,8 @@ struct KeptLayer : torch::CustomClassHolder {
 };
 
 // A node after a layer's output y, at which the layer's backward begins. If y and its gradient were passed to
-// torch::autograd::grad, it would hold both until it returns. This node passes the gradient on instead, so y
-// can be freed.
+// torch::autograd::grad, both would be held until that function returns. This node passes the gradient on
+// instead, so that y can be freed.
 class BeginBackward : public torch::autograd::Function<BeginBackward> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& y, at::Tensor* gradient) {
@@ -47,8 +47,8 @@ class BeginBackward : public torch::autograd::Function<BeginBackward> {
   }
 };
 
-// Keeps only x of all tensors that forward uses. The parameters are arguments so that torch requests their
-// gradients.
+// Keeps only x of all the tensors that forward uses. The parameters are arguments so that torch requests
+// their gradients.
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
   static at::Tensor forward(AutogradContext* context, const Layer& layer, const at::Tensor& x,
@@ -75,7 +75,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     variable_list made = torch::autograd::grad({begin}, inputs, {}, /*retain_graph=*/std::nullopt,
                                                /*create_graph=*/false, /*allow_unused=*/true);
     if (!x.requires_grad()) made.insert(made.begin(), at::Tensor());
-    made.insert(made.begin(), at::Tensor());  // The gradient of the layer itself.
+    made.insert(made.begin(), at::Tensor());  // The layer itself has no gradient.
     return made;
   }
 };

@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// The squared or absolute error of a model's values for graphs, or for the nodes that have targets. Each
-/// target is divided by its scale. The loss of an item is the mean over its targets. An unknown target (NaN)
-/// counts as a target with error 0.
+/// Minimises the squared or absolute error of a model's values for graphs, or for the nodes that have
+/// targets. Each target is divided by its scale. The loss of an item is the mean over its targets. An unknown
+/// target (NaN) counts as a target with error 0.
 class Regression : public Objective {
  public:
   /// `model` is a model of values. It must outlive this object.

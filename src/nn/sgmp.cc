@@ -73,13 +73,13 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
     const ModuleScope scope("paths");
     share = path_counts(found)
                 .to(at::kFloat)
-                .add_(options.mode == PathMode::reference ? 1 : 0)  // The path (i, i, i, i).
+                .add_(options.mode == PathMode::reference ? 1 : 0)  // Adds the path (i, i, i, i).
                 .clamp_min_(1)
                 .reciprocal_()
                 .unsqueeze_(1)
                 .to(batch.x.device());
   }
-  // Paths are found on the host, wherever the layers run.
+  // Paths are found on the host, even if the layers run on a device.
   const PathEdges edges{found.row_begin.to(batch.x.device()), found.target.to(batch.x.device())};
   at::Tensor h = inputs(batch);
   for (size_t i = 0; i < interactions_.size(); ++i) {

@@ -48,7 +48,7 @@ class Sgmp : public GraphModel {
   Linear embedding_first_;
   Linear embedding_second_;
   std::vector<PathConv> interactions_;
-  std::vector<BatchNorm> norms_;  // One per interaction, or none.
+  std::vector<BatchNorm> norms_;  // One per interaction; empty if nodes are not normalised.
   // The biases of lin1 and lin2 are initially 0.
   at::Tensor weight1_, bias1_, weight2_, bias2_;
   TargetUnits units_;

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The mean and scale by which a model standardises its targets, so that it learns values with mean 0 and
+/// The mean and scale by which a model standardises its targets, so that the values it learns have mean 0 and
 /// scale 1. Both are f32 [targets], stored as buffers target.mean and target.scale; undefined for a model of
 /// classes.
 struct TargetUnits {

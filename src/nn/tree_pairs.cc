@@ -17,7 +17,7 @@ at::Tensor whole_numbers(const Batch& batch, int64_t rows) {
   return at::empty({rows, batch.nodes()}, batch.x.options().dtype(at::kLong));
 }
 
-// Finds the parent of each node from the first edge that leads to it; -1 for a root.
+// Sets the parent of each node to the source of the first edge that leads to it; -1 for a root.
 void find_parents(const Batch& batch, int64_t* parent) {
   const int64_t nodes = batch.nodes();
   const int64_t edges = batch.edge_index.size(1);
@@ -29,8 +29,7 @@ void find_parents(const Batch& batch, int64_t* parent) {
   }
 }
 
-/// The positions of nodes in a depth-first tour of their graph. The descendants of a node follow right after
-/// it.
+/// The positions of nodes in a depth-first tour of their graph. The descendants of a node directly follow it.
 struct Tour {
   int64_t *parent, *place, *node, *size, *depth, *next;
 
@@ -88,7 +87,7 @@ double angle_of(const Place& a, const Place& b) {
   return std::atan2(length_of(across), along);
 }
 
-// The quantity that a histogram counts for a node: the distances to its children, the angles to its children,
+// The quantity that a histogram of a node counts: the distances to its children, the angles to its children,
 // or the distance to its parent.
 enum class Counted { children, angles, parent };
 

@@ -4,11 +4,12 @@
 
 namespace plimsoll {
 
-/// For each node, the nodes with which pretraining on trees compares it.
+/// The nodes with which pretraining on trees compares each node.
 struct TreePairs {
   at::Tensor parent;     ///< i64 [N]; the parent of a root is the root itself.
   at::Tensor other;      ///< i64 [N]: a node of the same graph that is neither a descendant nor an ancestor.
-  at::Tensor has_other;  ///< f32 [N]: 1, or 0 if there is no such node; `other` is then the node itself.
+  at::Tensor has_other;  ///< f32 [N]: 1 if there is such a node, otherwise 0; `other` is then the node
+                         ///< itself.
 };
 
 /// Finds the pairs of a block of trees. Parents must have lower indices than their children. Each edge may be

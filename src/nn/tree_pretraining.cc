@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMinSum = 1e-12;
 
-// Divides each row by its sum and accumulates it, which gives histograms in the form that growth_of()
+// Divides each row by its sum and accumulates it, which makes histograms in the form that growth_of()
 // returns.
 at::Tensor added_up(const at::Tensor& sizes) {
   return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kMinSum)).cumsum(1);

@@ -24,16 +24,16 @@ class TreePretraining : public Objective {
  public:
   /// `model` is a model of nodes whose classes() are the bins of distances, followed by the bins of angles.
   /// It must outlive this object. `range` is the largest distance to children that histograms cover; it
-  /// replaces options.range. With `baseline`, the last output of forward() is the growth loss of the
-  /// prediction parent_edge_growth().
+  /// replaces options.range. With `baseline`, the last output of forward() is the growth loss of predicting
+  /// parent_edge_growth().
   TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range, bool baseline);
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override;
   void prepare(Batch& batch) const override;
   int64_t outputs() const override { return 2 + (options_.angle_bins > 0) + baseline_; }
-  /// Returns f32 [N, outputs()]: growth and order, then angle if it is learned, then the baseline if it is
-  /// requested.
+  /// Returns f32 [N, outputs()]: growth and order, then angle if angles are predicted, then the baseline if
+  /// it is requested.
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;
 

@@ -20,9 +20,10 @@ constexpr double kMaxLogvar = 20;
 VgaeOptions checked(VgaeOptions options) {
   if (!options.hidden.empty() && options.hidden.back() == options.latent) options.hidden.pop_back();
   if (options.hidden.empty())
-    throw UsageError("vgae.hidden: no width but the latent one; expected at least one, such as [80, 40]");
+    throw UsageError(
+        "vgae.hidden: found no width other than the latent width, expected at least one, such as [80, 40]");
   if (options.in_features < 2)
-    throw UsageError("vgae: nodes have no features but the ID; expected at least one to rebuild");
+    throw UsageError("vgae: nodes have no features other than the ID, expected at least one to reconstruct");
   return options;
 }
 

@@ -24,8 +24,9 @@ class GraphAutoencoderNeighborhood {
   /// Errors: UsageError for an option with an unknown value, and if `hidden` is empty.
   GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
 
-  /// The distribution of each node's code, f32 [N, latent], and the code z: drawn from it in training,
-  /// otherwise its mean. logvar is the logarithm of the variance, within +-20.
+  /// The distribution of each node's code, f32 [N, latent], and the code z, which is drawn from the
+  /// distribution in training, and is otherwise its mean. logvar is the logarithm of the variance, within
+  /// +-20.
   struct Code {
     at::Tensor mu;
     at::Tensor logvar;

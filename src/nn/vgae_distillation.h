@@ -16,7 +16,7 @@ class VgaeDistillation : public Objective {
   VgaeDistillation(const GraphAutoencoderNeighborhood& student, int64_t teacher_latent, double alpha,
                    const ReconstructionWeights& weights = {});
 
-  /// The student's parameters, and "projection.weight" and "projection.bias" if P is a linear layer.
+  /// Returns the student's parameters, and "projection.weight" and "projection.bias" if P is a linear layer.
   const ParameterList& parameters() const override { return parameters_; }
   CollateOptions collate_options() const override { return {.items = Items::nodes, .neighbour_ids = true}; }
   int64_t outputs() const override { return 6; }

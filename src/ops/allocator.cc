@@ -28,7 +28,7 @@ constexpr size_t kAlignment = 64;
 
 // The header before each tensor's data. A tensor's memory is in a slab's range or on the heap.
 struct alignas(kAlignment) Header {
-  SlabAllocation in_slab;  // Its data is null if the tensor is on the heap.
+  SlabAllocation in_slab;  // The data pointer is null if the tensor is on the heap.
   void* in_heap;           // The pointer that malloc returned.
   int64_t bytes;           // Heap bytes that are entered in the ledger.
   Tag tag;
@@ -66,7 +66,7 @@ int64_t place_of(const void* data) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
 }
 
-// Allocates tensors without data. The context in the DataPtr is a number that is unique to the tensor.
+// Allocates tensors without data. The context in the DataPtr is a number unique to the tensor.
 class MetaAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -95,7 +95,7 @@ class CpuTensorsOnDevice {
     count_ = std::ssize(pieces_);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
-  // Returns false if `data` is not such a piece.
+  // Returns false if `data` was not allocated here.
   bool give(void* data) {
     if (count_ == 0) return false;
     MutexLock lock(mutex_);

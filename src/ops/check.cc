@@ -31,7 +31,7 @@ void require(bool ok, const char* expected, const at::Tensor& found) {
 
 void require_on_host(const at::Tensor& x, const char* what) {
   if (!x.is_cpu() && !x.is_meta())
-    throw UsageError(fmt::format("{}: it has no CUDA kernel; train with --device cpu", what));
+    throw UsageError(fmt::format("{}: there is no CUDA kernel; train with --device cpu", what));
 }
 
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape,

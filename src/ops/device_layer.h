@@ -16,7 +16,7 @@ namespace plimsoll {
 class CurrentDeviceScope {
  public:
   explicit CurrentDeviceScope(const at::Tensor& x) : guard_(x.device()) {
-    if (x.is_cpu()) return;  // Only in tests, where the kernels run on the host.
+    if (x.is_cpu()) return;  // This happens only in tests, where the kernels run on the host.
     const c10::impl::VirtualGuardImpl device(x.device().type());
     stream_ = device.getStream(x.device()).native_handle();
   }
@@ -42,7 +42,7 @@ void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const At
       view_device_order(in.order.const_data_ptr<int32_t>(), sizes.sources, sizes.targets, sizes.edges);
 }
 
-/// Computes x weight^T + bias, into `kept` unless that has no rows, in which case a new tensor is allocated.
+/// Computes x weight^T + bias, into `kept` if that has rows, otherwise into a new tensor.
 inline at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const at::Tensor& kept) {
   at::Tensor z = kept.defined() && kept.size(0) == x.size(0)

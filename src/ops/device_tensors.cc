@@ -66,7 +66,7 @@ void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept
   const MutexLock lock(mutex_);
   freed_on_other_ = freed_on_other_ || stream != last_stream_;
   if (region_ == nullptr) return;
-  // A piece that outlived its block after an error may belong to a range that no longer exists.
+  // A piece that outlived its block after an error may be in a range that no longer exists.
   if (std::ranges::none_of(held_, [&](const Stretch& stretch) { return holds(stretch, data); }))
     region_->give(piece);
 }

@@ -74,8 +74,8 @@ class DeviceTensors {
   /// returns the peak of the previous one.
   int64_t peak() const;
   int64_t begin_peak();
-  /// Ends an interval. `outer` is what its begin_peak() returned. The peak becomes the maximum of `outer` and
-  /// the interval's peak.
+  /// Ends an interval. `outer` is the value that the matching begin_peak() returned. The peak becomes the
+  /// maximum of `outer` and the interval's peak.
   void end_peak(int64_t outer);
   /// The highest end of any piece so far.
   int64_t high() const;

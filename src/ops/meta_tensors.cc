@@ -40,7 +40,8 @@ bool MetaTensors::active() {
 
 const OrderSizes& MetaTensors::order(int64_t numbers) {
   const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
-  if (found == scoped->end()) throw Failure("a layer reads an order of edges whose size is not known");
+  if (found == scoped->end())
+    throw Failure("a layer reads an order of edges that is not among the known orders");
   return *found;
 }
 

@@ -20,7 +20,7 @@ struct ModuleNodes {
   uint64_t end;
   const char* module;
 };
-// Inner modules first. Its capacity includes the modules that are open.
+// The modules of nodes, inner modules first. The capacity includes the modules that are still open.
 thread_local std::vector<ModuleNodes> made_by;
 thread_local size_t open_modules = 0;
 // Modules that were interrupted by nested nodes.

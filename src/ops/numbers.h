@@ -27,7 +27,7 @@ void with_numbers(at::ScalarType dtype, const Work& work) {
     case at::kBFloat16:
       return work(Numbers<float, BFloat16>());
     default:
-      throw UsageError(std::string("no kernels for ") + c10::toString(dtype));
+      throw UsageError(std::string("found no kernels for dtype ") + c10::toString(dtype));
   }
 }
 

@@ -41,7 +41,7 @@ struct PackedWeight {
   }
 };
 
-/// Calls work(begin, end) on ranges of up to kRowsAtOnce rows between begin and end, in their order.
+/// Calls work(begin, end) on ranges of up to kRowsAtOnce rows between begin and end, in order.
 template <typename Work>
 void over_rows(int64_t begin, int64_t end, const Work& work) {
   for (int64_t r = begin; r < end; r += kRowsAtOnce) work(r, std::min(r + kRowsAtOnce, end));
@@ -64,7 +64,7 @@ void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work
     for (size_t i = 0; i < to.size(); ++i) to[i].add_(sums[g][i]);
 }
 
-/// Computes sum [width] += all rows [rows, width].
+/// Adds all rows of `rows` [rows, width] to `sum` [width].
 template <typename T>
 void add_rows(const T* rows, int64_t count, int64_t width, T* sum) {
   for (int64_t r = 0; r < count; ++r)

@@ -13,7 +13,7 @@ extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 namespace plimsoll {
 
 // MKL has its own threads; oneDNN, which multiplies bf16, uses those of OpenMP. Torch sets the number of
-// threads of a new thread when the thread first asks for it. It is asked here because the destructor would
+// threads of a new thread when the thread first asks for it. It is called here because the destructor would
 // otherwise restore OpenMP's initial number.
 OneProductThread::OneProductThread() : openmp_before_(at::get_num_threads()) {
   if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);

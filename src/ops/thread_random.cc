@@ -24,7 +24,8 @@ constexpr std::string_view kGeneratorArgument = "generator";
 
 thread_local at::Generator* own_generator = nullptr;
 
-/// Returns the keys after kKey. kKey itself stays set, so that operators called inside also use it.
+/// Returns the dispatch keys after kKey. kKey itself stays set, so that operators that are called inside also
+/// use it.
 c10::DispatchKeySet after(c10::DispatchKeySet keys) {
   return keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
 }

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/shared_library.h"
 
-struct CUstream_st;  // A stream. The type's name is part of the mangled names of torch's functions.
+struct CUstream_st;  // A CUDA stream. The type's name is part of the mangled names of torch's functions.
 
 namespace plimsoll {
 namespace {
 
 // The functions of torch/csrc/cuda/CUDAPluggableAllocator.h, whose header needs CUDA's own. Their mangled
-// names contain the types, so a function with other types is not found.
+// names contain the types, so functions with other types would not be found.
 using Take = std::function<void*(size_t, int, CUstream_st*)>;
 using Give = std::function<void(void*, size_t, int, CUstream_st*)>;
 using Allocator = std::shared_ptr<void>;
@@ -28,7 +28,7 @@ constexpr const char* kChangeAllocator =
     "20CUDACachingAllocator13CUDAAllocatorEE";
 
 SharedLibrary torch_cuda() {
-  return {"libtorch_cuda.so", "--device cuda needs a torch with CUDA: pip install torch"};
+  return {"libtorch_cuda.so", "--device cuda needs a torch with CUDA; run: pip install torch"};
 }
 
 }  // namespace
@@ -50,9 +50,9 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
   change(create(
       [tensors, index](size_t bytes, int asked_index, CUstream_st* stream) {
         if (asked_index != index)
-          throw UsageError(
-              fmt::format("a tensor on cuda:{}: this process has its budget on cuda:{}, and one GPU",
-                          asked_index, index));
+          throw UsageError(fmt::format(
+              "found a tensor on cuda:{}, but this process may use only cuda:{}, which has the budget",
+              asked_index, index));
         return tensors->take(static_cast<int64_t>(bytes), stream);
       },
       [tensors](void* data, size_t bytes, int, CUstream_st* stream) {
@@ -65,7 +65,7 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
-  // Lanes share parameters, each of which has one such stream.
+  // Lanes share parameters, and each parameter has one such stream.
   torch.setWarnOnAccumulateGradStreamMismatch(false);
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }

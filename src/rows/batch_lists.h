@@ -42,8 +42,8 @@ class BatchLists {
 
  private:
   struct List {
-    int64_t next = 0;          // File offset of the first row that is not fetched.
-    int64_t rows = 0;          // Rows that are fetched next.
+    int64_t next = 0;          // File offset of the first row that has not been fetched.
+    int64_t rows = 0;          // Number of rows to fetch next.
     const std::byte* at = {};  // The next fetched row.
   };
   void read(int64_t index, std::byte* to);
@@ -54,11 +54,11 @@ class BatchLists {
   MappedBytes buffer_;
   Vector<List, Tag::cache> lists_;
   Vector<std::byte*, Tag::cache> to_;  // Destination of each list that is read.
-  int64_t end_ = 0;                    // Ranges before this one are fetched.
+  int64_t end_ = 0;                    // Ranges before this one have been fetched.
   // If true, the range does not fit into memory, and take() reads each list separately.
   bool one_by_one_ = false;
   int64_t bytes_read_ = 0;
-  std::unique_ptr<Ring> ring_;  // Null if the kernel refuses one.
+  std::unique_ptr<Ring> ring_;  // Null if the kernel refuses to create a ring.
 };
 
 }  // namespace plimsoll

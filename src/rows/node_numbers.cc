@@ -22,8 +22,7 @@ void write_numbers(int descriptor, int64_t nodes) {
     const auto bytes = static_cast<size_t>(count) * sizeof(float);
     if (::pwrite(descriptor, numbers.data(), bytes, first * int64_t{sizeof(float)}) !=
         static_cast<ssize_t>(bytes))
-      throw Failure(
-          fmt::format("the numbers of nodes: cannot be written to memory: {}", std::strerror(errno)));
+      throw Failure(fmt::format("node numbers: cannot write them to memory: {}", std::strerror(errno)));
     first += count;
   }
 }
@@ -33,14 +32,13 @@ void write_numbers(int descriptor, int64_t nodes) {
 NodeNumbers::NodeNumbers(int64_t nodes) : nodes_(nodes) {
   if (nodes > kMaxNodes)
     throw InputError(fmt::format(
-        "the graph has {} nodes without features, expected {} at most, about each of which a model "
-        "learns; give features to `plimsoll ingest graph`",
+        "the graph has {} nodes without features, expected at most {}, because a model learns an embedding "
+        "of each; pass features to `plimsoll ingest graph`",
         nodes, kMaxNodes));
   charge_.add(nodes * int64_t{sizeof(float)});
   descriptor_ = ::memfd_create("plimsoll-node-numbers", MFD_CLOEXEC);
   if (descriptor_ < 0)
-    throw Failure(
-        fmt::format("the numbers of nodes: cannot make a file in memory: {}", std::strerror(errno)));
+    throw Failure(fmt::format("node numbers: cannot create a file in memory: {}", std::strerror(errno)));
   try {
     write_numbers(descriptor_, nodes);
   } catch (...) {

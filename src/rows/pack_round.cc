@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-// A share k stands for 1/k of the memory. Shares and bounds were measured in bench/results/giant.md.
+// A share of k means 1/k of the memory. Shares and bounds were measured in bench/results/giant.md.
 constexpr int64_t kPackShare = 24;
 constexpr int64_t kMaxPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;

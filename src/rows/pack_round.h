@@ -114,8 +114,10 @@ class PackRound {
   PackedRows* rows_ = nullptr;
   Vector<Pack, Tag::cache> made_;        // Closed packs; has capacity for all packs of a round.
   RowSet wanted_;                        // Rows of the closed packs.
-  int64_t note_area_ = 0;                // Bytes of their notes, from the start of the round.
-  int64_t row_area_ = 0;                 // Bytes of their rows, from the end of the round.
+  int64_t note_area_ = 0;                // Bytes of the notes of closed packs, which are stored from the
+                                         // start of the round.
+  int64_t row_area_ = 0;                 // Bytes of the rows of closed packs, which are stored from the end
+                                         // of the round.
   Pack open_;                            // The last pack, which is not yet closed.
   RowSet in_open_;                       // Rows of the open pack.
   int64_t open_rows_ = 0;                // Number of rows of the open pack.

@@ -41,14 +41,15 @@ class WaitTimer {
 
 RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout, int64_t page_bytes) {
   if (!std::has_single_bit(static_cast<uint64_t>(page_bytes)) || page_bytes % layout.number_bytes != 0)
-    throw UsageError(
-        fmt::format("pages of {} bytes for numbers of {}, expected a power of two and a multiple", page_bytes,
-                    layout.number_bytes));
+    throw UsageError(fmt::format(
+        "found pages of {} bytes, expected a power of two that is a multiple of {}, the bytes of a number",
+        page_bytes, layout.number_bytes));
   const int64_t bytes = layout.count * layout.number_bytes;
   const int64_t pages = (bytes + page_bytes - 1) / page_bytes;
   if (pages > std::numeric_limits<int32_t>::max())
-    throw UsageError(fmt::format("{}: {} pages of {} bytes; expected at most 2^31 - 1; use larger ones",
-                                 path.string(), pages, page_bytes));
+    throw UsageError(
+        fmt::format("{}: found {} pages of {} bytes, expected at most 2^31 - 1; use larger pages",
+                    path.string(), pages, page_bytes));
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
@@ -95,8 +96,9 @@ PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layo
 void PageCache::resize(int64_t bytes) {
   const MutexLock lock(mutex_);
   if (bytes < min_bytes())
-    throw UsageError(fmt::format("a cache of {} bytes has no space for a page of {}; expected {} or more",
-                                 bytes, page_bytes_, min_bytes()));
+    throw UsageError(
+        fmt::format("a cache of {} bytes has no space for a page of {} bytes; expected {} bytes or more",
+                    bytes, page_bytes_, min_bytes()));
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;
   loaded_ = false;
@@ -127,8 +129,8 @@ bool PageCache::wait_for(int32_t page, int32_t place) {
   return true;
 }
 
-// Chooses slots for the missed pages. Looks at a few adjacent slots and takes an empty one, or else the one
-// whose page is used least, if that page is used less than the missed page.
+// Chooses slots for the missed pages. Looks at a few adjacent slots and chooses an empty one; if none is
+// empty, it chooses the one whose page is used least, if that page is used less than the missed page.
 void PageCache::choose_slots() {
   constexpr size_t kLookedAt = 8;
   for (Missed& missed : missed_) {

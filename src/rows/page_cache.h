@@ -46,7 +46,7 @@ class PageCache {
 
   struct Options {
     std::optional<ReadMethod> way;    ///< Method of reading; unset: choose_method() decides.
-    int64_t page_bytes = kPageBytes;  ///< A power of two and a multiple of number_bytes.
+    int64_t page_bytes = kPageBytes;  ///< Must be a power of two and a multiple of number_bytes.
   };
 
   /// Opens the file. The cache holds no pages before resize(), but allocates bytes_for(0) under Tag::cache.

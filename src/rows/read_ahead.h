@@ -30,7 +30,7 @@ class ReadAhead {
   /// Waits until the read is done. Errors: those of RowReader::read(); each is thrown once.
   void wait();
 
-  /// Rows that were read and not cleared, in the order of add().
+  /// Number of rows that were read and not cleared. They are in the order of add().
   size_t size() const { return index_.size(); }
   int32_t index(size_t i) const { return index_[i]; }
   const std::byte* data(size_t i) const { return rows_.data() + i * row_bytes_; }
@@ -42,7 +42,7 @@ class ReadAhead {
   RowReader& reader_;
   int64_t room_;
   size_t row_bytes_;
-  Vector<std::byte, Tag::cache> rows_;  // [room, row_bytes]
+  Vector<std::byte, Tag::cache> rows_;  // [room(), row_bytes]
   Vector<WantedRow, Tag::cache> wanted_;
   Vector<int32_t, Tag::cache> index_;
   Mutex mutex_;

@@ -8,7 +8,7 @@ namespace plimsoll {
 void add_most_used(RowSet& set, std::span<const uint8_t> uses, int64_t rows) {
   std::array<int64_t, std::numeric_limits<uint8_t>::max() + 1> count{};
   for (const uint8_t used : uses) ++count[used];
-  // All rows with more uses than this are added, and some rows with exactly this many.
+  // All rows with more uses than `min` are added, and some of the rows with exactly `min` uses.
   size_t min = count.size() - 1;
   int64_t more = 0;
   while (min > 0 && more + count[min] < rows) more += count[min--];

@@ -28,7 +28,7 @@ constexpr int64_t kMinSlots = 16;
 constexpr int64_t kRoundShare = 4;
 constexpr size_t kTogether = 256;  // Number of rows that are looked up at a time.
 constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
-constexpr const char* kNotPlanned = "a row was gathered that no batch has planned";
+constexpr const char* kNotPlanned = "gathered a row that no batch has planned";
 
 int64_t buffers_for(int64_t bytes) {
   return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
@@ -86,8 +86,9 @@ SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layou
       unwanted_(all_fit_ ? 0 : slots_),
       is_wanted_(static_cast<size_t>((layout.rows + 63) / 64), uint64_t{0}) {
   if (slots_ < std::min(layout.rows, kMinSlots))
-    throw UsageError(fmt::format("{} bytes for rows of {} bytes read in rounds, expected {} or more", bytes,
-                                 layout.row_bytes, min_bytes(layout)));
+    throw UsageError(
+        fmt::format("found {} bytes for reading rows of {} bytes in rounds, expected {} bytes or more", bytes,
+                    layout.row_bytes, min_bytes(layout)));
   if (!all_fit_) free_.reserve(static_cast<size_t>(slots_));
   for (int64_t number = slots_; !all_fit_ && number-- > 0;) free_.push_back(static_cast<int32_t>(number));
   piece_.reserve(static_cast<size_t>(piece_for(slots_)));
@@ -167,7 +168,7 @@ void SharedScan::will_read(int32_t number, int64_t row) {
 
 bool SharedScan::plan(std::span<const int64_t> rows) {
   const MutexLock lock(mutex_);
-  // Counts the rows that need a slot, and those that occupy an unwanted slot, because other rows cannot take
+  // Counts the rows that need a slot, and those that occupy an unwanted slot, because other rows cannot use
   // that slot.
   int64_t more = 0;
   for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
@@ -218,7 +219,7 @@ void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::by
   }
 }
 
-// Does the same for the case that all rows fit. Locks only to wait.
+// Does the same as find_all() if all rows fit. Locks only to wait.
 void SharedScan::find_fitting(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
@@ -266,7 +267,7 @@ void SharedScan::end(std::span<const int64_t> rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
-    if (found == nullptr) throw Failure("a batch was ended that was not planned");
+    if (found == nullptr) throw Failure("ended a batch that was not planned");
     const int32_t number = *found;
     if (--slot(number).batches == 0) release(number);
   }

@@ -38,13 +38,13 @@ class SharedScan {
   /// Reads feature rows; gather() returns them as f32.
   SharedScan(const FeatureFile& rows, int64_t bytes)
       : SharedScan(rows.path, rows.layout(), RowCopy(rows.values), bytes) {}
-  /// Planned batches are abandoned.
+  /// Abandons planned batches.
   ~SharedScan();
   SharedScan(const SharedScan&) = delete;
   SharedScan& operator=(const SharedScan&) = delete;
 
-  /// min_bytes() returns the bytes for the minimum number of rows; max_bytes() those for all rows. More bytes
-  /// have no use.
+  /// min_bytes() returns the smallest possible size, and max_bytes() the size that holds all rows. A larger
+  /// size has no advantage.
   static int64_t min_bytes(const RowLayout& layout);
   static int64_t max_bytes(const RowLayout& layout);
   /// Rows at most this many bytes apart are read together. The value suits both scattered and sequential
@@ -129,8 +129,8 @@ class SharedScan {
   Vector<uint64_t, Tag::cache> is_wanted_ PLIMSOLL_GUARDED_BY(mutex_);
   int64_t wanted_ PLIMSOLL_GUARDED_BY(mutex_) = 0;    // Number of bits set in is_wanted_.
   int64_t position_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Row at which reading continues.
-  int64_t left_ PLIMSOLL_GUARDED_BY(mutex_) = 0;      // Rows of the file that the round has still to visit.
-  int waiting_ PLIMSOLL_GUARDED_BY(mutex_) = 0;       // Calls of gather() that wait for rows.
+  int64_t left_ PLIMSOLL_GUARDED_BY(mutex_) = 0;      // Rows of the file that the round still has to visit.
+  int waiting_ PLIMSOLL_GUARDED_BY(mutex_) = 0;       // Number of calls of gather() that wait for rows.
   Clock::time_point waiting_since_ PLIMSOLL_GUARDED_BY(mutex_);  // Start of the first of these waits.
   Vector<WantedRow, Tag::cache> piece_;                          // Rows being read. Used only by the thread.
   // Error of the last read, until a waiting call throws it.

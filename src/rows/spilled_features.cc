@@ -48,8 +48,9 @@ SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLay
       kept_(layout, uses, std::max<int64_t>(kept_rows(layout, options), 0)),
       round_(path, layout, sizes_, kept_, scratch_) {
   if (kept_rows(layout, options) < 0)
-    throw UsageError(fmt::format("{} bytes and {} of the disk for rows of {} bytes in packs; expected more",
-                                 options.bytes, options.scratch_bytes, layout.row_bytes));
+    throw UsageError(
+        fmt::format("{} bytes of memory and {} of disk space are too few for packs of rows of {} bytes",
+                    options.bytes, options.scratch_bytes, layout.row_bytes));
   for (PackedRows& rows : round_rows_) rows.reserve(static_cast<size_t>(sizes_.round / row_bytes_));
   for (LoadedPack& loaded : loaded_) {
     loaded.bytes = MappedBytes(Tag::cache, sizes_.notes + sizes_.pack);
@@ -224,7 +225,7 @@ void SpilledFeatures::copy(const LoadedPack& from, const Place& place) const {
       rows[i] = kept_.find(some[i]);
       if (rows[i] != nullptr) continue;
       const int64_t index = from.set.index(some[i]);
-      if (index == RowSet::kNone) throw Failure("a row was read that is not in the pack of its batch");
+      if (index == RowSet::kNone) throw Failure("read a row that is not in the pack of its batch");
       rows[i] = packed + index * row_bytes_;
     }
     for (size_t i = 0; i < some.size(); ++i) {

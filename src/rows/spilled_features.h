@@ -88,7 +88,7 @@ class SpilledFeatures final : public PackedBatches {
     const WaitingPack* pack = nullptr;
     bool is_loaded = false;
     int readers = 0;
-    MappedBytes bytes;  // Notes, then rows.
+    MappedBytes bytes;  // Holds the notes, then the rows.
     RowSet set;
   };
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,

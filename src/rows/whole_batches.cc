@@ -19,8 +19,8 @@ constexpr int64_t kBatchPage = ScratchFile::kAlignment;
 constexpr int64_t kMinBatchesOfRound = 2;
 constexpr int64_t kMaxBatchesOfRound = 2048;
 constexpr int64_t kFirstShare = 8;  // The first round is 1/kFirstShare of a full one.
-// Share of the memory for read buffers. It is larger than that for writes, because reads of a batch wait for
-// each other and writes do not.
+// Share of the memory for read buffers. It is larger than the share for write buffers, because reads of a
+// batch wait for each other and writes do not.
 constexpr int64_t kBatchReadShare = 10;
 constexpr int64_t kMinRead = 64 * 1024;
 constexpr int64_t kMaxRead = 1024 * 1024;
@@ -133,7 +133,7 @@ WholeBatches::WholeBatches(const FeatureFile& rows, const Options& options, Scra
       lists_(scratch_, sizes_.lists, sizes_.max_batches),
       next_kept_(kept_.next(0)) {
   if (sizes_.kept < 0)
-    throw UsageError(fmt::format("{} bytes and {} of the disk for batches of {} rows; expected more",
+    throw UsageError(fmt::format("{} bytes of memory and {} of disk space are too few for batches of {} rows",
                                  options.bytes, options.scratch_bytes, options.max_rows));
   wanted_.reserve(static_cast<size_t>(sizes_.range_rows));
   next_.resize(static_cast<size_t>(sizes_.ranges));

@@ -36,7 +36,7 @@ class WholeBatches final : public PackedBatches {
  public:
   static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
   struct Options {
-    /// Total memory (Tag::cache). The part that is not needed otherwise is used for pinned rows.
+    /// Total memory (Tag::cache). Memory that nothing else needs is used for pinned rows.
     int64_t bytes = 0;
     int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
     int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
@@ -78,8 +78,8 @@ class WholeBatches final : public PackedBatches {
     int64_t write = 0;        // Bytes of a buffer for writing.
   };
   struct Batch {
-    int64_t rows_at = 0;   // Offset of its rows in the scratch file.
-    bool is_over = false;  // Whether it has been read, or will never be read.
+    int64_t rows_at = 0;   // Offset of the batch's rows in the scratch file.
+    bool is_over = false;  // Whether the batch has been read or will never be read.
     int64_t next_at = 0;   // Offset at which the next row is written, while the round is made.
   };
   struct Round {
@@ -93,7 +93,7 @@ class WholeBatches final : public PackedBatches {
   // The memory of a thread that reads a batch.
   struct Reader {
     bool is_free = true;
-    MappedBytes buffer;  // The beginning of a row whose end is not yet read, followed by a part of the file.
+    MappedBytes buffer;  // The start of a row whose end is not yet read, followed by a part of the file.
     Vector<uint32_t, Tag::cache> order;      // Indices of the batch's rows, range by range.
     Vector<uint32_t, Tag::cache> next = {};  // [ranges], the next index in `order`.
   };

@@ -96,7 +96,7 @@ TEST_F(SeenGraphsTest, AnOlderFileIsJudgedAsBeforeAndSaysSo) {
   write_trees(folder_ / "more", kGraphs + 1, 1);
   const EvaluatedGraphs evaluated = judged_on("more", /*old_file=*/true);
   EXPECT_EQ(evaluated.lists[0].graphs.size(), kGraphs + 1U);
-  EXPECT_THAT(evaluated.notes, HasSubstr("does not say which graphs it was trained on"));
+  EXPECT_THAT(evaluated.notes, HasSubstr("does not record the graphs on which it was trained"));
 }
 
 }  // namespace

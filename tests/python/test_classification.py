@@ -207,7 +207,7 @@ def test_nodes_are_classified(run, data_dir, train, tmp_path):
 @pytest.mark.parametrize("damage, text", [
     (lambda y: np.where(np.arange(len(y)) == 7, -1, y), "graph 7 has the label -1"),
     (lambda y: np.where(np.arange(len(y)) == 7, 70000, y), "graph 7 has the label 70000"),
-    (lambda y: np.zeros_like(y), "needs two classes"),
+    (lambda y: np.zeros_like(y), "at least two classes"),
 ])
 def test_labels_that_are_no_classes_are_refused(molecules, train, seal, tmp_path, damage, text):
     other = tmp_path / "other"

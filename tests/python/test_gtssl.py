@@ -319,7 +319,7 @@ def test_graphs_with_cycles_become_the_forests_of_scipy(call, tmp_path, root):
 
 
 def test_what_does_not_do_is_named(tree_set, call):
-    assert "none of which is the root 1000" in call("train", tree_set, "pretraining.root=1000", expect=3)
+    assert "no node 1000, which is the root" in call("train", tree_set, "pretraining.root=1000", expect=3)
     assert "set model: sgmp or gtmp" in call("train", tree_set, "model=gnn", expect=2)
     call("train", tree_set)
     assert "init_from" in call("predict", tree_set, expect=2)

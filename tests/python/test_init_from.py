@@ -54,7 +54,7 @@ def test_differences_are_listed(train, tmp_path):
     assert told["unused"] == ["extra.weight"] and "lin.bias" in told["absent"] and told["other_shape"] == []
     assert train("third", f"init_from={tmp_path / 'nothing'}", expect=3).endswith(f"no such file: {tmp_path / 'nothing'}\n")
     save_file({"a": tensors["lin.weight"]}, tmp_path / "none.safetensors")
-    assert "no tensor of the model's names" in train("fourth", f"init_from={tmp_path / 'none.safetensors'}", expect=3)
+    assert "no tensor with a name and shape of the model" in train("fourth", f"init_from={tmp_path / 'none.safetensors'}", expect=3)
 
 
 def test_a_resumed_run_keeps_its_own(train, tmp_path):

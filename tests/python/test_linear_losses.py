@@ -200,7 +200,7 @@ def test_wrong_arguments_are_named(operator):
     for wrong in (-1, len(weight)):
         bad = classes[-1].clone()
         bad[2] = wrong
-        with pytest.raises(RuntimeError, match=f"class {wrong} at 2, expected one of 0 to {len(weight) - 1}"):
+        with pytest.raises(RuntimeError, match=f"class {wrong} at index 2, expected a class from 0 to {len(weight) - 1}"):
             call(x, weight, bias, *classes[:-1], bad)
 
 

@@ -125,4 +125,4 @@ def test_another_number_of_nodes_is_refused(bare, trained):
     more = bare.ingest("more", NODES + 1)
     done = subprocess.run([bare.bin_dir / "plimsoll", "evaluate", bare.folder / "run", "--data", more], capture_output=True, text=True)
     assert done.returncode == 3
-    assert f"learned embeddings of {NODES} nodes, the data has {NODES + 1} nodes without features" in done.stderr
+    assert f"learned embeddings of {NODES} nodes, but the data has {NODES + 1} nodes without features" in done.stderr

@@ -146,6 +146,6 @@ def test_what_is_no_partition_is_refused(graph):
 
 
 def test_a_budget_that_does_not_suffice_is_refused(graph):
-    with pytest.raises(plimsoll.BudgetExceeded, match="partition it by streaming instead"):
+    with pytest.raises(plimsoll.BudgetExceeded, match="partition by streaming instead"):
         plimsoll.ClusterData(graph, 5, method="metis", budget="1MiB")
     assert len(plimsoll.ClusterData(graph, 5, method="stream", budget="1MiB").parts) == NODES

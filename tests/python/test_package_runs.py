@@ -161,7 +161,7 @@ def test_an_id_that_the_vocabulary_has_not_is_named(tmp_path):
     graphs[13].x[1, 0] = 7
     tables = {"features": {"node": ["id_index", "a"], "edge": []}, "recordings": [], "vocabulary": [0x100, 0x200]}
     plimsoll.from_pyg(graphs, tmp_path / "graphs", tables=tables)
-    with pytest.raises(plimsoll.InputError, match="graph 13: node 1 has the ID index 7, expected one of 0 to 2"):
+    with pytest.raises(plimsoll.InputError, match="graph 13: node 1 has the ID index 7, expected one from 0 to 2"):
         plimsoll.train(RECIPE, tmp_path / "graphs", tmp_path / "run")
 
 

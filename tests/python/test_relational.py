@@ -171,7 +171,7 @@ def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, 
 
 @pytest.mark.parametrize("arguments, expected", [
     (("-O", "relational.task=none"), "expected a task of"),
-    (("-O", "training.gradient_checkpointing=on"), "do not run layers again"),
+    (("-O", "training.gradient_checkpointing=on"), "cannot recompute layers"),
     (("-O", "relational.task="), "expected a task of the data set"),
 ])
 def test_refusals_name_the_remedy(made, train, arguments, expected):

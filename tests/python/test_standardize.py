@@ -114,5 +114,5 @@ def test_a_warning_says_which_features_vary_most_and_least(bin_dir, giant, tmp_p
     done = subprocess.run([bin_dir / "plimsoll", "train", folder / f"{recipe}.yaml", "--data", folder / graph, "--run", tmp_path / "run"],
                           capture_output=True, text=True)
     assert done.returncode == 0
-    assert ("the node feature 'feature_1' varies" in done.stderr and "as much as 'feature_2'" in done.stderr) == warns, done.stderr
+    assert ("node feature 'feature_1' varies" in done.stderr and "as much as 'feature_2'" in done.stderr) == warns, done.stderr
     assert ("features.standardize: true" in done.stderr) == warns

@@ -249,7 +249,7 @@ TEST_F(SpilledFeaturesTest, TooLittleIsRefused) {
       << "no room on the disk";
   SpilledFeatures::Options few = options(0);
   few.bytes /= 2;
-  EXPECT_THAT(error_text<UsageError>([&] { open(few); }), HasSubstr("expected more"));
+  EXPECT_THAT(error_text<UsageError>([&] { open(few); }), HasSubstr("are too few"));
   SpilledFeatures packs = open(options(0));
   ASSERT_TRUE(packs.begin_round({}));
   Rows all(kRows);

@@ -420,7 +420,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
     FAIL() << "no error";
   } catch (const BudgetExceeded& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("a block of 5 graphs that begins with graph " + std::to_string(batch_[20])),
+    EXPECT_NE(text.find("a block of 5 graphs that starts with graph " + std::to_string(batch_[20])),
               std::string::npos)
         << text;
     EXPECT_NE(text.find("needs at least 1.06 MiB"), std::string::npos) << text;

@@ -237,7 +237,7 @@ TEST_F(DiskTopologyTest, LedgerHoldsNoMoreThanItsBytes) {
     }
     EXPECT_EQ(Ledger::process().held(Tag::cache) - cache_before, topology.max_bytes());
     EXPECT_THAT(error_text<UsageError>([&] { topology.resize(topology.min_bytes() - 1); }),
-                HasSubstr("a topology on disk was given"));
+                HasSubstr("a topology on disk: found a budget of"));
   }
   EXPECT_EQ(Ledger::process().held(), before);
 }

@@ -151,7 +151,7 @@ TEST(ForestSource, NamesAGraphWithoutTheRoot) {
   EXPECT_THAT(error_text<InputError>([] {
                 forests({kSquare, kTree}, 5);
               }),
-              HasSubstr("graph 1 has 4 nodes, none of which is the root 5"));
+              HasSubstr("graph 1 has 4 nodes and no node 5, which is the root"));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST(GraphSetSource, NodesWithoutFeaturesAreRefused) {
   }
   EXPECT_NO_THROW(GraphSetView(parent / "set"));
   EXPECT_THAT(error_text<InputError>([&] { GraphSetSource(parent / "set"); }),
-              testing::HasSubstr("its nodes have no features"));
+              testing::HasSubstr("nodes have no features"));
 }
 
 TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {

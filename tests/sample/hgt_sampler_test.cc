@@ -96,7 +96,7 @@ TEST(HgtSampler, RefusesWhatItCannotDo) {
   const auto refusal = [&](const std::vector<std::vector<int64_t>>& counts, std::vector<int64_t> seeds) {
     return error_text<UsageError>([&] { hgt_sample(topology, counts, seeds); });
   };
-  EXPECT_THAT(refusal({{1}}, {0}), HasSubstr("for 1 types, expected them for each of 2"));
+  EXPECT_THAT(refusal({{1}}, {0}), HasSubstr("for 1 types, expected one list for each of 2 node types"));
   EXPECT_THAT(refusal({{1}, {1, 2}}, {0}), HasSubstr("for 1 and 2 hops"));
   EXPECT_THAT(refusal({{1}, {-1}}, {0}), HasSubstr("found -1 nodes"));
   EXPECT_THAT(refusal({{1}, {1}}, {60}), HasSubstr("node 60 is not in the graph"));

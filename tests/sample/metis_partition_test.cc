@@ -88,7 +88,7 @@ TEST(MetisPartition, IsChargedBeforeMetisBegins) {
   }
   const LedgerCap less(charge);
   EXPECT_THAT(error_text<BudgetExceeded>([&] { metis_partition(graph.topology(), {.parts = kCommunities}); }),
-              HasSubstr("partition it by streaming instead; out of budget"));
+              HasSubstr("partition by streaming instead; out of budget"));
 }
 
 // With sanitizers METIS has no memory limit.

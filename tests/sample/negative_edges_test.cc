@@ -222,7 +222,7 @@ TEST(NegativeEdges, RefuseAGraphWhoseOtherPairsAreExcluded) {
   });
   std::vector<int64_t> out(1);
   EXPECT_THAT(error_text<UsageError>([&] { negatives.uniform(0, 1, out, out); }),
-              AllOf(HasSubstr("all pairs of the 40 nodes have an edge"), HasSubstr("leave some edges")));
+              AllOf(HasSubstr("all pairs of the 40 nodes have an edge"), HasSubstr("remove some edges")));
 }
 
 TEST(NegativeEdges, CountingAllPairsEndsAtASignal) {

@@ -342,7 +342,7 @@ TEST(TypedSampler, RefusesWhatItCannotDo) {
     return error_text<UsageError>([&] { sample_of(topology, options, type, seeds); });
   };
   EXPECT_THAT(refusal({.fan_outs = {{1}}}),
-              HasSubstr("fan-outs for 1 edge types, expected them for each of 4"));
+              HasSubstr("fan-outs for 1 edge types, expected fan-outs for each of 4"));
   EXPECT_THAT(refusal({.fan_outs = {{1}, {1}, {1}, {1, 2}}}), HasSubstr("1 and 2 hops"));
   EXPECT_THAT(refusal({.fan_outs = four_times({-2})}), HasSubstr("fan-out of -2"));
   EXPECT_THAT(refusal({.fan_outs = four_times({1}), .window = -1}), HasSubstr("window of -1"));

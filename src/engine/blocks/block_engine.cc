@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-// After an error torch keeps the unfinished work of this thread, and its gradients, until the thread's next
+// After an error, torch keeps this thread's unfinished work and its gradients until the thread's next
 // backward pass, so they would outlive their block. An empty backward pass frees them at once.
 std::vector<at::Tensor> gradients_of(const at::Tensor& loss, double scale,
                                      const std::vector<at::Tensor>& parameters) {
@@ -88,7 +88,7 @@ int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
   return items;
 }
 
-// Returns the losses of the items, and the share of their sum in the mean of the batch.
+// Returns the losses of the items, and the weight of their sum in the mean of the batch.
 std::pair<at::Tensor, at::Tensor> BlockEngine::losses_of(const at::Tensor& outputs, const Batch& batch,
                                                          double normaliser) const {
   const ModuleScope scope("loss");
@@ -109,9 +109,10 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   const int64_t graph = item_kind(objective_.collate_options().items).graph_of(item, block, batch);
   const int64_t index = block.graph[static_cast<size_t>(graph)];
   throw Failure(fmt::format(
-      "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
-      "features are all finite and at most {} in magnitude; look for damage with `plimsoll verify` if that "
-      "is more than the data should have, otherwise lower training.learning_rate; {}",
+      "the loss is not finite for graph {}{}, in the block of {} graphs that starts with graph {}; the "
+      "features of the block are all finite and at most {} in magnitude; if that is more than the data "
+      "should "
+      "contain, look for damage with `plimsoll verify`, otherwise lower training.learning_rate; {}",
       index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest,
       kOtherRecipe));
 }
@@ -120,7 +121,7 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
   const ModuleScope scope("batch");  // kBatchModule of engine/plan/static_tape.h
   if (execution_.device == nullptr &&
       std::ranges::any_of(block.row_place, [](int32_t place) { return place >= 0; }))
-    throw Failure("a block without some of its features runs on the CPU; this is a bug in Plimsoll");
+    throw Failure("a block that lacks some of its features was run on the CPU; this is a bug in Plimsoll");
   Batch batch = collate(block, runner_.source().widths(), objective_.collate_options());
   if (teacher_ != nullptr) batch.teacher = teacher_->rows(block, first);
   return batch;
@@ -245,7 +246,7 @@ at::Tensor BlockEngine::teacher_outputs(const GraphBlock& block) const {
   return batch.item_count == 0 ? at::Tensor() : teacher.forward(batch, {}).contiguous();
 }
 
-// Each block has separate rows, so that its commit has nothing to do.
+// The rows of blocks are separate, so committing a block does nothing.
 BlockRunner::Work BlockEngine::teaching_work() {
   return [this](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     const at::Tensor outputs = teacher_outputs(block);
@@ -285,7 +286,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   if (count == 0) {
     sums_.sum().clear();
     if (ranks_) ranks_->clear();
-    runner_.forget();  // Forgets the blocks of the batch that expect() announced.
+    runner_.forget();  // Drops the blocks of the batch that expect() announced.
     return 0;
   }
   const Part part = part_of(batch, lanes_);
@@ -313,7 +314,8 @@ void BlockEngine::predict_blocks(std::span<const int64_t> graphs, const TakeBloc
   run(graphs, prediction_work(take), execution_.prediction.get());
 }
 
-// Uses the maximum number of lanes: a lane of losses is one number, and more processes can share them.
+// Uses the maximum number of lanes: the loss of a lane is only one number, and more processes can share the
+// lanes.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   const LaneRange own = lanes_of_rank(kMaxLanes, rank_of(exchange_), ranks_of(exchange_));
   LaneTree<LossSum> losses(

@@ -18,9 +18,9 @@
 
 namespace plimsoll {
 
-/// The end of a message about a remedy that changes the recipe, which --resume refuses.
+/// The end of a message whose remedy changes the recipe, because --resume refuses another recipe.
 inline constexpr const char* kOtherRecipe =
-    "with another recipe, start again with --force in place of --resume, or name another --run";
+    "to train with another recipe, start again with --force in place of --resume, or name another --run";
 
 /// How many blocks run at once, and with how much memory. It depends on the budget; it changes the speed,
 /// never the results.
@@ -28,13 +28,13 @@ struct ExecutionPlan {
   int blocks = 1;  ///< Maximum number of blocks in flight; each has a thread.
   /// Bytes of the slab for all blocks; 0: no slab, tensors are allocated on the heap.
   int64_t slab_bytes = 0;
-  int64_t min_bytes = 0;    ///< Bytes of the slab that are enough for any one block.
+  int64_t min_bytes = 0;    ///< Bytes of the slab that are sufficient for any one block.
   BlockSize largest = {};   ///< Sizes of the largest block, for which each thread has memory.
   int64_t prefetch = 0;     ///< Number of blocks read ahead.
   int64_t keep = 0;         ///< Number of blocks whose graphs stay in memory for the student after the
                             ///< OffloadedTeacher has run.
   int64_t cache_bytes = 0;  ///< Bytes of the source's cache (BlockSource::resize_cache).
-  bool recompute = false;   ///< Whether layers run again in the backward pass (nn/recompute.h).
+  bool recompute = false;   ///< Whether layers are recomputed in the backward pass (nn/recompute.h).
   std::shared_ptr<const RangePlanner> training = nullptr;  ///< Plans ranges for forward and backward passes.
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< Plans ranges for forward passes.
   /// Plans ranges for the blocks of an OffloadedTeacher.
@@ -72,10 +72,10 @@ class BlockEngine {
   /// the returned loss. Errors: Failure naming the graph if a loss is not finite; BudgetExceeded; with ranks
   /// those of LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale = 1);
-  /// Announces this rank's part of a batch (BlockRunner::expect()).
+  /// Announces the blocks of this rank's part of a batch (BlockRunner::expect()).
   void expect(std::span<const int64_t> batch);
 
-  /// F32, one per parameter and of its shape; with ranks, one per piece of this rank's slice
+  /// Returns f32 tensors: one per parameter, of its shape; with ranks, one per piece of this rank's slice
   /// (engine/blocks/slices.h). Accounted under Tag::gradients.
   const std::vector<at::Tensor>& gradients() const {
     return ranks_ ? ranks_->gradients() : sums_.sum().gradients;

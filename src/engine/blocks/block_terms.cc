@@ -12,14 +12,15 @@ int64_t max_in(const GraphShape& shape, const CollateOptions& options) {
   return options.self_loops ? shape.max_in : shape.max_in_without_loops;
 }
 
-// Orders of trimmed samples are never cut into pieces, so their terms are those of an open order.
+// Orders of trimmed samples are never cut into pieces, so their terms are those of an order without closed
+// pieces.
 const OrderTerms kOpen;
 
 bool trimmed(const BlockShapes& shapes, const CollateOptions& options) {
   return shapes.hops() > 0 && options.layers > 0;
 }
 
-// Raises the terms of a graph's prefixes to at least its own.
+// Raises the terms of a graph's prefixes to at least the graph's own terms.
 void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& options, Terms& t) {
   for (size_t p = 0; p < prefixes.size(); ++p) {
     const GraphShape& shape = prefixes[p];
@@ -35,8 +36,8 @@ void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& 
   }
 }
 
-// A block of samples with types: its counts are terms, and no operator of its models depends on anything
-// else.
+// Counts a block of samples with types. All of its counts are terms, because operators of its models depend
+// on nothing else.
 void count_parts(std::span<const int64_t> graphs, const BlockShapes& shapes, BlockTerms& block) {
   const size_t counts = shapes.part_counts();
   Terms& t = block.terms;
@@ -120,7 +121,7 @@ void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
   const int64_t nodes = highest[kNodes];
   highest[kSegmentGroups] = OrderTerms::segment_groups(highest[kGraphs]);
   if (closed) {
-    // A piece ends with the graph with which it reaches its size.
+    // A piece ends with the graph that makes it reach its size.
     highest[kPieceRows] =
         std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMaxPieceNodes});
     highest[kGroups] = OrderTerms::max_groups(nodes);

@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// The terms that the sizes of a block's tensors are affine functions of: indices into Terms. kPieceRows and
-/// kMaxIn describe the order of edges (kernels/edge_order.h). Groups and chunks are the units of operators'
-/// workspaces.
+/// The quantities, called terms, of which the sizes of a block's tensors are affine functions; the values
+/// index Terms. kPieceRows and kMaxIn describe the order of edges (kernels/edge_order.h). Groups and chunks
+/// are the units of operators' workspaces.
 enum Term : size_t {
   kOne,
   kGraphs,
@@ -68,7 +68,7 @@ struct BlockShapes {
   }
 };
 
-/// The terms of one block. Blocks whose order has closed pieces run through other operations than the rest,
+/// The terms of one block. Blocks whose order has closed pieces run different operations from other blocks,
 /// so each of the two kinds has its own tape.
 struct BlockTerms {
   Terms terms = Terms(kTerms, 0);

@@ -19,7 +19,8 @@ namespace plimsoll {
 
 namespace {
 
-// Counting sort: ptr[n + 1] counts the edges out of n; then ptr[n] is the place of the next ID of n.
+// Counting sort. First, ptr[n + 1] counts the edges out of n; then ptr[n] is the position of the next ID of
+// n.
 void list_neighbours(const GraphBlock& block, int64_t node_features, const at::Tensor& edge_index,
                      Batch& batch) {
   const int64_t nodes = block.nodes();
@@ -48,7 +49,7 @@ void list_neighbours(const GraphBlock& block, int64_t node_features, const at::T
   ptr[nodes] = to - ids;
 }
 
-// The layers of a block that is a sample, if the model computes its seeds layer by layer.
+// Returns the layers of a block that is a sample, if the model computes the seeds layer by layer.
 std::optional<TrimmedLayers> trimmed(const GraphBlock& block, const CollateOptions& options) {
   if (block.prefixes.empty() || options.layers == 0) return std::nullopt;
   if (block.graphs() != 1)
@@ -77,7 +78,7 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   const auto [nodes, edges] = layers ? layers->read() : Prefix{block.nodes(), block.edge_count()};
 
   Batch batch;
-  // from_blob accepts no const pointer; nothing writes to these.
+  // from_blob() accepts no const pointer; nothing writes to these tensors.
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, widths.node_features}, at::kFloat);
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);

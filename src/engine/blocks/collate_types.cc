@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// from_blob accepts no const pointer; nothing writes to these.
+// from_blob() accepts no const pointer; nothing writes to these tensors.
 at::Tensor view_of(const auto& values, size_t first, int64_t rows, int64_t columns, at::ScalarType type) {
   using Value = std::remove_cvref_t<decltype(values[0])>;
   return at::from_blob(const_cast<Value*>(values.data() + first), {rows, columns}, type);
@@ -31,7 +31,7 @@ void add_nodes(const GraphBlock& block, const SampleLayout& layout, TypedBatch& 
   }
 }
 
-// The sources and targets of the edges of a type, whose first pair is at `pairs`.
+// Returns the sources and targets of the edges of a type. The first pair of the type is at `pairs`.
 at::Tensor edge_index_of(const int32_t* pairs, int64_t edges) {
   at::Tensor index = empty_edge_index(edges, at::kLong);
   int64_t* const source = index.mutable_data_ptr<int64_t>();

@@ -93,7 +93,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   int64_t bytes = 0;
   on_device.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
   std::byte* staging = lane.stage(bytes);
-  Stretch coming;  // Rows of x to merge with those kept on the device.
+  Stretch coming;  // Rows of x that are not kept on the device.
   on_device.each_tensor([&](at::Tensor& tensor) {
     const at::Tensor on_host = tensor.contiguous();
     const bool is_x = &tensor == &on_device.x;
@@ -116,7 +116,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   return on_device;
 }
 
-// Copies the results of a block to the staging memory of its lane.
+// Copies the results of a block to the staging memory of the block's lane.
 std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std::vector<at::Tensor>& found) {
   std::vector<at::Tensor> whole;
   std::vector<Staged> staged;
@@ -150,12 +150,12 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     staged = copy_back(lane, found);
   } catch (...) {
-    // The next user of the memory must not find work in progress. A failed device reports an error here, too,
-    // but only the first error is reported to the user.
+    // The next user of the memory must not find work in progress. A failed device reports an error here as
+    // well, but the user sees only the first error.
     (void)error_of([&] { lane.stream->wait(); });
     throw;
   }
-  // Otherwise the block had the ranges of all lanes.
+  // If the sizes differ, the block used the ranges of all lanes.
   if (room.bytes == lane.bytes) raise(highest_range_, range.high());
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
@@ -185,7 +185,8 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
     const SharedLock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
-    // A single block without a plan would again not fit, and a recording is of one run.
+    // If there is only one lane and no plan, the block would fail again. A recording must contain one run
+    // only.
     if (recorder_ != nullptr || (lanes_.size() < 2 && lane.plan.pieces.empty())) throw;
   }
   return run_alone(lane, batch, work);

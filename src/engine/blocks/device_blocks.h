@@ -48,11 +48,11 @@ class DeviceBlocks {
     return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
   }
 
-  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` are those of the
-  /// block; `planner`, if any, decides where its tensors are placed. A thread gets the first free lane on its
-  /// first call, and keeps it. A block that does not fit into its range runs again alone, with the ranges of
-  /// all lanes and without a plan. Several threads may call it at once. Errors: those of `work`;
-  /// DeviceRegionFull.
+  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` are the graphs
+  /// of the block; `planner`, if any, decides where the block's tensors are placed. A thread gets the first
+  /// free lane on its first call, and keeps it. A block that does not fit into its range runs again alone,
+  /// with the ranges of all lanes and without a plan. Several threads may call it at once. Errors: those of
+  /// `work`; DeviceRegionFull.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
   std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs,
                               const RangePlanner* planner, const Work& work);
@@ -61,7 +61,7 @@ class DeviceBlocks {
   /// given to run(). Resets the counters. While recording, a block that does not fit does not run again.
   void begin_record(TapeRecorder* recorder, const RangePlanner* planner);
   void end_record() { recorder_ = nullptr; }
-  /// Maximum bytes of its range that a block has used.
+  /// Maximum bytes that a block has used of its range.
   int64_t highest_range() const { return highest_range_; }
   /// Maximum bytes of pinned memory that a block has used.
   int64_t highest_staging() const { return highest_staging_; }

@@ -33,7 +33,7 @@ DeviceParameters::InUse::InUse(DeviceParameters& parameters, DeviceStream& strea
   stream.copy_to_device(parameters_.room_->stretch().data, parameters_.staging_->data(),
                         parameters_.staging_->bytes());
   stream.wait();
-  // Layers keep holding the same tensor object.
+  // Layers keep the same tensor object; only its data is switched.
   for (const Copy& copy : parameters_.copies_) copy.model.set_data(copy.on_device);
 }
 

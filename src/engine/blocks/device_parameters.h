@@ -21,8 +21,8 @@ class DeviceParameters {
   DeviceParameters(Device& device, DeviceTensors& tensors, c10::Device torch,
                    const std::vector<const ParameterList*>& lists);
 
-  /// While it lives, the tensors of the models are the copies, with the values that the originals had when it
-  /// was made.
+  /// While it lives, the tensors of the models are the copies, with the values that the originals had when
+  /// this object was made.
   class InUse {
    public:
     InUse(DeviceParameters& parameters, DeviceStream& stream);

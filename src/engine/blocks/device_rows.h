@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// The most used feature rows of a giant graph, kept on a device while the object lives. Blocks do not
-/// contain them, which saves disk reads, host memory and transfers.
+/// contain them, which avoids disk reads, host memory and transfers.
 class DeviceRows {
  public:
   struct Size {

@@ -46,7 +46,7 @@ void require_all_done(std::span<const double> records, size_t size, const std::e
     case Ending::out_of_budget:
       throw Interrupted(fmt::format("rank {} is out of budget", rank));
     default:
-      throw Failure(fmt::format("rank {} has failed; its own message says why", rank));
+      throw Failure(fmt::format("rank {} failed; its own message gives the reason", rank));
   }
 }
 

@@ -10,10 +10,9 @@ namespace plimsoll {
 /// worse endings.
 double ending_of(const std::exception_ptr& error);
 
-/// Returns if all ranks succeeded; otherwise all ranks act on the worst ending. `records` has a record of
-/// `size` numbers per rank; each starts with an ending. Errors: `error`, this rank's own; without one, the
-/// error that another rank's ending means here: Interrupted if that rank can continue later, otherwise
-/// Failure.
+/// Returns normally if all ranks succeeded. Otherwise all ranks act on the worst ending. `records` has `size`
+/// numbers per rank, of which the first is the ending. Errors: `error`, this rank's own; if that is null,
+/// Interrupted if the rank with the worst ending can continue later, otherwise Failure.
 void require_all_done(std::span<const double> records, size_t size, const std::exception_ptr& error);
 
 /// Calls `work` and returns the exception that it threw, or null.

@@ -18,8 +18,8 @@ class RankLost : public Error {
 };
 
 /// Sends bytes between the processes of one run, its ranks 0 .. R-1. All ranks make the same calls in the
-/// same order. A run of one process has no Exchange; every function that takes one accepts null for this
-/// case. Not thread-safe.
+/// same order. A run of one process has no Exchange; every function with an Exchange parameter accepts null
+/// for this case. Not thread-safe.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -34,8 +34,9 @@ class Exchange {
   /// Waits until all transfers are done. Errors: RankLost, which names the rank.
   virtual void wait() = 0;
 
-  /// Mark each step of training. Steps normally need about the same time. If a step lasts many times longer
-  /// than the longest one before it, the process that watches the ranks treats it as a stall.
+  /// begin_step() and end_step() enclose each step of training. Steps normally need about the same time. If a
+  /// step lasts many times longer than the longest one before it, the process that watches the ranks treats
+  /// it as a stall.
   virtual void begin_step() {}
   virtual void end_step() {}
 
@@ -71,8 +72,8 @@ inline int ranks_of(const Exchange* exchange) {
   return exchange == nullptr ? 1 : exchange->ranks();
 }
 
-/// Gathers the numbers of all ranks, of which each has as many as `mine`. Those of rank r start at all[r *
-/// mine.size()].
+/// Gathers the numbers of all ranks. Each rank passes the same number of them, `mine`. The numbers of rank r
+/// start at all[r * mine.size()].
 void gather(Exchange& exchange, std::span<const double> mine, std::span<double> all);
 /// Gathers one text per rank.
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& mine);

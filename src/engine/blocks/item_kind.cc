@@ -45,7 +45,7 @@ class LabelledNodeItems final : public ItemKind {
   int64_t max(const Terms& highest) const override { return highest[kNodes]; }
   void collate(const GraphBlock& block, Batch& batch) const override {
     if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
-      throw InputError("the data set has no column node_y: nodes have no labels to learn");
+      throw InputError("the data set has no column node_y, so nodes have no labels to learn");
     batch.item_count = std::ranges::count_if(block.node_y, [](int64_t y) { return y >= 0; });
     batch.items = at::empty({batch.item_count}, at::kLong);
     batch.y = at::empty({batch.item_count}, at::kLong);
@@ -92,7 +92,7 @@ class NodeItems final : public ItemKind {
   }
 };
 
-// Items that are requested pairs of nodes, labelled 1 if the pair has an edge and 0 if not.
+// Items that are given pairs of nodes, labelled 1 if the pair has an edge and 0 if not.
 class PairItems final : public ItemKind {
  public:
   int64_t count(const GraphShape& shape) const override { return shape.pairs; }

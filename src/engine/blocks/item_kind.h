@@ -33,7 +33,7 @@ class ItemKind {
   /// Makes the same tensors in the same order, without data, for a block with these terms.
   virtual void collate_without_data(const Terms& terms, Batch& batch) const = 0;
 
-  /// Adds items to one graph of a made-up block, among its nodes first .. first+nodes-1, and counts them in
+  /// Adds items to one graph of a synthetic block, among its nodes first .. first+nodes-1, and counts them in
   /// its shape. `draw(n)` is a random number below n.
   using Draw = std::function<int64_t(int64_t below)>;
   virtual void add_to_probe(GraphBlock& /*block*/, GraphShape& /*shape*/, int64_t /*first*/,

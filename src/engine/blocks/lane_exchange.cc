@@ -16,7 +16,7 @@ namespace {
 // Numbers at the start of a record; the sums of the rank's nodes follow.
 enum Head : size_t { kEnding, kFlag, kSeconds, kHead };
 
-// The slice with index `number` of a row that consists of slices of `size` numbers.
+// Returns slice `number` of a row that consists of slices of `size` numbers.
 std::span<float> slice(const at::Tensor& row, size_t number, int64_t size) {
   return {row.data_ptr<float>() + static_cast<int64_t>(number) * size, static_cast<size_t>(size)};
 }
@@ -72,7 +72,7 @@ std::span<double> LaneExchange::record_of(int rank) {
   return std::span(records_).subspan(static_cast<size_t>(rank) * size, size);
 }
 
-// The values that the records hold for one of the nodes of all ranks.
+// Returns the values that the records hold for one tree node; `node` counts the nodes of all ranks.
 std::span<double> LaneExchange::values_of(const RankLanes& lanes, size_t node) {
   int rank = 0;
   while (lanes.end(rank) <= node) ++rank;
@@ -124,7 +124,7 @@ void LaneExchange::begin_losses() {
   begin_records(of_losses_, 1);
 }
 
-// After an error the rows are still sent, because the other ranks wait for them; they are not added.
+// After an error the rows are still sent, because the other ranks wait for them, but they are not added.
 double LaneExchange::add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error) {
   if (!error) sums.end();
   const int me = exchange_.rank();
@@ -166,7 +166,7 @@ double LaneExchange::add_up(LaneTree<LossSum>& losses, const std::exception_ptr&
   return values_of(of_losses_, 0)[0];
 }
 
-// The rows of gradients have been sent, so the first can hold the parameters.
+// The rows of gradients have been sent, so the first row can hold the parameters.
 void LaneExchange::begin_parameters(LaneTree<BatchSum>& sums) {
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
     if (rank != exchange_.rank())

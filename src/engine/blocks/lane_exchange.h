@@ -19,8 +19,8 @@ class RankLanes {
  public:
   RankLanes(int64_t lanes, int ranks);
 
-  /// Number of sums that a rank holds at once, and number of tree nodes that its lanes add up to: the maximum
-  /// over all ranks.
+  /// sets() returns the number of sums that a rank holds at once. The next function returns the number of
+  /// tree nodes that a rank's lanes add up to. Both are the maximum over all ranks.
   int64_t sets() const { return sets_; }
   size_t max_nodes() const { return max_nodes_; }
   /// Number of tree nodes of all ranks.
@@ -51,11 +51,10 @@ class RankLanes {
 };
 
 /// Adds the results that the ranks of a run have computed in their lanes of a batch. The sum has the same
-/// bits as with one process. Losses and statistics are sent to every rank. Of the gradients, a rank receives
-/// and adds only its slice, and it updates only its slice of the parameters; then the slices of the
-/// parameters are sent to every rank. A rank therefore sends to each other rank one slice of each of its
-/// sums, and one of the parameters. With one tree node per rank, it sends 2 (R - 1) / R times the parameters'
-/// bytes.
+/// bits as with one process. Losses and statistics are sent to every rank. A rank receives and adds only its
+/// slice of the gradients, and it updates only its slice of the parameters; then the slices of the parameters
+/// are sent to every rank. A rank therefore sends to each other rank one slice of each of its sums, and one
+/// of the parameters. With one tree node per rank, it sends 2 (R - 1) / R times the parameters' bytes.
 ///
 /// An error on one rank ends the batch on all ranks: each rank sends how its part ended before anything is
 /// added.
@@ -72,7 +71,7 @@ class LaneExchange {
   int64_t sets() const { return lanes_.sets(); }
   const Slices& slices() const { return slices_; }
 
-  /// Sets this rank's flag. At the next agreement, all ranks learn that of rank 0.
+  /// Sets this rank's flag. At the next agreement, all ranks learn the flag of rank 0.
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 
@@ -86,10 +85,10 @@ class LaneExchange {
   /// `error`; if another rank had an error, Interrupted if that rank can continue later, otherwise Failure;
   /// RankLost.
   double add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error);
-  /// Adds losses alone, which are in kMaxLanes lanes.
+  /// Adds losses only; they are in kMaxLanes lanes.
   double add_up(LaneTree<LossSum>& losses, const std::exception_ptr& error);
 
-  /// F32, one per piece of the slice; zeros until add_up().
+  /// Returns f32 tensors, one per piece of the slice; zeros until add_up() is called.
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
   /// Replaces begin() and add_up(), on every rank, for a batch without items. Gradients become zeros, and the
   /// flag becomes false, because the ranks did not agree on anything.

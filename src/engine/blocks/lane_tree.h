@@ -28,7 +28,7 @@ struct LaneNode {
   int64_t first = 0;
   int64_t lanes = 1;
 
-  /// Whether the tree adds `right` to this node.
+  /// Returns whether the tree adds `right` to this node.
   bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
 };
 
@@ -36,7 +36,7 @@ struct LaneNode {
 ///
 /// A batch has a fixed number of lanes. Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B, and
 /// adds them in their order. A binary tree adds the lanes: (0 + 1) + (2 + 3). A sum therefore has the same
-/// bits for any number of threads and ranks: each rank takes consecutive lanes, and ends with the nodes of
+/// bits for any number of threads and ranks: each rank has consecutive lanes, and ends with the nodes of
 /// the tree that these lanes fill. At most sets() sums exist at once; the constructor makes them. Not
 /// thread-safe.
 ///

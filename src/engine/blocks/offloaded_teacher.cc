@@ -65,7 +65,7 @@ bool OffloadedTeacher::add(std::span<const int64_t> block) {
 at::Tensor OffloadedTeacher::rows(const GraphBlock& block, int64_t first) {
   const int64_t width = objective_.outputs();
   const int64_t row = first == 0 ? 0 : first_row_[static_cast<size_t>(first)];
-  // from_blob accepts no const pointer; nothing writes to a block's own rows.
+  // from_blob() accepts no const pointer; nothing writes to a block's own rows.
   float* const values =
       block.teacher.empty() ? values_.data() + row * width : const_cast<float*>(block.teacher.data());
   return at::from_blob(values, {of_nodes_ ? block.nodes() : block.graphs(), width}, at::kFloat);

@@ -24,8 +24,8 @@ class OffloadedTeacher {
   /// passes, so that memory does not grow with the batch.
   static constexpr int64_t kMaxBytes = 8 * kMiB;
 
-  /// `objective` predicts. `release` frees its weights, which are loaded again for the next prediction. All
-  /// arguments except `split` must outlive the object. `shapes` has one entry per graph of the source.
+  /// `objective` makes the predictions. `release` frees its weights, which the next prediction loads again.
+  /// All arguments except `split` must outlive the object. `shapes` has one entry per graph of the source.
   OffloadedTeacher(const Objective& objective, std::function<void()> release,
                    std::span<const GraphShape> shapes, const TrainingSplit& split,
                    const TrainingSection& training);
@@ -42,14 +42,14 @@ class OffloadedTeacher {
   /// BudgetExceeded.
   void make_room();
 
-  /// Forgets the outputs.
+  /// Discards the outputs.
   void clear();
   /// Adds a block to the next prediction. Returns false if there is no space for its outputs in addition to
   /// those of the added blocks.
   bool add(std::span<const int64_t> block);
   /// Returns a view of the teacher's outputs for a block, f32 [items, outputs], to write and to read. `first`
-  /// is the number of graphs before the block since clear(). A made-up block contains its outputs; then the
-  /// view is of these.
+  /// is the number of graphs before the block since clear(). A synthetic block already contains outputs; the
+  /// view is then a view of those.
   at::Tensor rows(const GraphBlock& block, int64_t first);
   void release() const { release_(); }
 

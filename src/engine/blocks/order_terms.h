@@ -27,7 +27,7 @@ class OrderTerms {
   /// Rows of the largest piece if pieces are closed, otherwise the number of parts in which gradients of
   /// weights are summed.
   int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
-  /// Number of groups of pieces if pieces are closed, otherwise of chunks of nodes.
+  /// Number of groups of pieces if pieces are closed, otherwise number of groups of chunks of nodes.
   int64_t groups(int64_t nodes) const {
     return closed() ? AttentionRanges::groups_of(pieces_.pieces()) : (nodes + kChunkRows - 1) / kChunkRows;
   }

@@ -55,7 +55,8 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
              const CollateOptions& options, bool closed) {
   const auto count = static_cast<size_t>(
       std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
-  // The maximum of a quantity over `count` graphs, capped by `limit`, but at least that of the largest graph.
+  // Returns the maximum of a quantity over `count` graphs: at most `limit`, unless the largest graph alone
+  // has more.
   const auto max = [&](auto count_of, int64_t limit) {
     if (graphs.empty()) return int64_t{0};
     const auto of_graph = [&](int64_t g) -> int64_t { return count_of(shapes.graphs[g]); };

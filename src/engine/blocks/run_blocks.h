@@ -21,8 +21,8 @@ struct TermBox {
 };
 
 /// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops once the visited blocks
-/// hold `max_graphs` graphs in total. Returns whether all were visited. If the order is not known yet, it
-/// visits epochs of all graphs and returns false.
+/// hold `max_graphs` graphs in total. Returns whether all blocks were visited. If the order is not known yet,
+/// it visits epochs of all graphs and returns false.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
                            const GraphShapes& shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);

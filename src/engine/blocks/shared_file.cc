@@ -16,10 +16,11 @@ void wait_until_seen(const std::filesystem::path& path, const std::function<bool
   while (!look()) {
     if (interrupt_requested) throw Interrupted("interrupted while waiting for " + path.string());
     if (std::chrono::steady_clock::now() >= end)
-      throw Failure(fmt::format(
-          "{}: rank 0 has written it, but this machine does not see it after {:g} s; the folder of a run "
-          "must be on a disk that all ranks share",
-          path.string(), std::chrono::duration<double>(limit).count()));
+      throw Failure(
+          fmt::format("{}: rank 0 wrote this file, but this machine does not see it after {:g} s; put the "
+                      "folder of the run "
+                      "on a disk that all ranks share",
+                      path.string(), std::chrono::duration<double>(limit).count()));
     std::this_thread::sleep_for(kPause);
     FileSystem::disk().names_in(path.parent_path());
   }

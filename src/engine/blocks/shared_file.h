@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// How long a file that rank 0 has written may stay invisible to another machine. An NFS client that has not
-/// found a name looks it up again after its acdirmax, which is one minute by default.
+/// Maximum time for which a file that rank 0 has written may be invisible to another machine. An NFS client
+/// that did not find a name looks it up again after acdirmax, which is one minute by default.
 inline constexpr std::chrono::milliseconds kSeenWithin{150'000};
 
-/// Calls `look` until it returns true. Between two calls it lists the folder, which makes many clients ask
-/// their server again. Errors: Failure after `limit`, which names the file; Interrupted.
+/// Calls `look` until it returns true. Between two calls it lists the folder, which makes many NFS clients
+/// ask the server again. Errors: Failure after `limit`, which names the file; Interrupted.
 void wait_until_seen(const std::filesystem::path& path, const std::function<bool()>& look,
                      std::chrono::milliseconds limit);
 

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// A list that is cut into blocks. In each round, every rank predicts a few of them.
+// A list of graphs, cut into blocks. In each round, every rank predicts a few blocks.
 struct Rounds {
   Rounds(const Objective& objective, const GraphShapes& shapes, const BlockLimits& limits,
          std::span<const int64_t> list, int of_ranks)
@@ -93,7 +93,7 @@ class Round {
   }
 
  private:
-  // A record has an ending, and the sum of losses of each block.
+  // A record has an ending and, for each block, the sum of its losses.
   size_t size_of_record() const { return 1 + static_cast<size_t>(rounds_.of_rank); }
   std::span<double> record_of(int rank) {
     return std::span(records_).subspan(static_cast<size_t>(rank) * size_of_record(), size_of_record());
@@ -115,7 +115,7 @@ class Round {
         rounds_.graphs_of(own.first, own.end), [&](std::span<const float> found, double loss) {
           const std::span<float> place = outputs_of(first, LaneRange{block, block + 1});
           if (found.size() != place.size())
-            throw Failure(fmt::format("block has {} outputs for {} items", found.size(), place.size()));
+            throw Failure(fmt::format("the block has {} outputs for {} items", found.size(), place.size()));
           std::ranges::copy(found, place.begin());
           losses[static_cast<size_t>(block - own.first)] = loss;
           ++block;
@@ -148,7 +148,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
       if (const auto all = round.outputs_of(first, LaneRange{first, end}); !all.empty()) take(all);
     });
   }
-  // A last round without blocks, which notifies the other ranks of an error of `take`.
+  // Runs a last round without blocks, which notifies the other ranks of an error of `take`.
   round.run(engine, rounds.blocks(), error);
   const auto count = static_cast<double>(engine.items(graphs));
   return count == 0 ? 0 : losses.end().value / count;

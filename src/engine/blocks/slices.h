@@ -16,7 +16,8 @@ class Slices {
  public:
   Slices(const ParameterList& parameters, int ranks);
 
-  /// size() is the length of a slice. row() is that of all slices together: the row padded with zeros.
+  /// size() is the length of a slice. row() is the length of all slices together: all parameters, padded with
+  /// zeros.
   int64_t size() const { return size_; }
   int64_t row() const { return size_ * ranks_; }
   int ranks() const { return ranks_; }
@@ -43,7 +44,7 @@ class Slices {
 /// Returns the parameters that an optimizer updates on a rank: all of them or, with several ranks, views
 /// [count] of the pieces of its slice.
 std::vector<at::Tensor> values_of_rank(const ParameterList& parameters, int rank, int ranks);
-/// Whether each of them is lazy (ParameterList::Entry).
+/// Returns, for each tensor of values_of_rank(), whether it is lazy (ParameterList::Entry).
 std::vector<bool> laziness_of_rank(const ParameterList& parameters, int rank, int ranks);
 
 }  // namespace plimsoll

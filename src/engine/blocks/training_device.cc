@@ -18,7 +18,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kScratch = 64 * kMiB;
-// CUDA loads a kernel of torch on its first use: up to 6 MiB were measured in runs (bench/results/gpu.md).
+// CUDA loads a kernel of torch when it is first used. Runs were measured to need up to 6 MiB for this
+// (bench/results/gpu.md).
 constexpr int64_t kLoadedLater = 8 * kMiB;
 
 // Calls every function that loads a module or makes a handle on its first use, on a separate stream. Sorting
@@ -87,7 +88,7 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
     std::exception_ptr error;
     std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
     if (error) std::rethrow_exception(error);
-    // A thread that ends leaves its handles to the next one.
+    // A thread leaves its handles to the next thread when it ends.
     const int64_t of_two = held();
     context_ = of_two + (threads_ - 2) * std::max<int64_t>(of_two - context_, 0);
   }

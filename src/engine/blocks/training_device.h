@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// An open device on which a run trains, with one region from which tensors are allocated. It knows how much
+/// An open device on which a run trains, with one region from which tensors are allocated. Records how much
 /// memory its driver and libraries use outside the region.
 class TrainingDevice {
  public:
@@ -27,11 +27,11 @@ class TrainingDevice {
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 
   /// Changes the budget. Must not be called while a run or a tensor uses the device. Errors:
-  /// DeviceBudgetExceeded; the old budget then stays in force.
+  /// DeviceBudgetExceeded; the old budget then remains in effect.
   void resize(int64_t budget);
-  /// Measures how much the context uses now, if the driver reports it, and shrinks the region by as much as
-  /// it grew: kernels that torch loads on first use belong to the context. Must not be called while a run or
-  /// a tensor uses the device. Errors: DeviceBudgetExceeded.
+  /// Measures how much memory the context uses now, if the driver reports it, and shrinks the region by the
+  /// growth. The context grows because it contains the kernels that torch loads on first use. Must not be
+  /// called while a run or a tensor uses the device. Errors: DeviceBudgetExceeded.
   void measure_again();
 
   Device& device() { return *device_; }
@@ -52,7 +52,7 @@ class TrainingDevice {
 
  private:
   TrainingDevice(int index, int64_t budget, int threads);
-  // Measures how much memory driver and libraries use, after each was used once. Frees the region.
+  // Measures how much memory driver and libraries use once each library has been used. Frees the region.
   void measure_libraries(int64_t at_opening, int64_t free_at_opening);
   void take_region(int64_t bytes);
   void give_region();

@@ -8,7 +8,7 @@ std::vector<LayerEdges> TrimmedLayers::edges(const at::Tensor& edge_index, bool 
   std::vector<LayerEdges> layers;
   for (int64_t hops = layers_ - 1; hops >= 0; --hops) {
     const Prefix& made = within(hops);
-    // Beyond the hops every layer has all edges into all nodes.
+    // Layers beyond the number of hops read all edges into all nodes.
     if (hops >= static_cast<int64_t>(prefixes_.size()) && !layers.empty()) {
       layers.push_back(layers.back());
       continue;

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// The nodes and edges that `layers` layers read of a sample. `prefixes` are its parts within 0, 1, ... hops
-/// of its seeds, and `whole` is the part within all hops. Layer l of L computes the nodes within L-1-l hops,
-/// and reads those within one more hop.
+/// The nodes and edges that each of `layers` layers reads in a sample. `prefixes` are the parts of the sample
+/// within 0, 1, ... hops of its seeds, and `whole` is the part within all hops. Layer l of L computes the
+/// nodes within L-1-l hops, and reads those within one more hop.
 class TrimmedLayers {
  public:
   TrimmedLayers(std::span<const Prefix> prefixes, const Prefix& whole, int64_t layers)

@@ -19,7 +19,7 @@ void require_equal(const std::filesystem::path& path, const char* what, const st
                    const std::string& expected) {
   if (found == expected) return;
   throw InputError(fmt::format(
-      "{}: stale: it was computed from {} {}, but this run has {}; delete it, and --resume computes it again",
+      "{}: stale: computed from {} {}, but this run has {}; delete the file, and --resume computes it again",
       path.string(), what, found, expected));
 }
 
@@ -45,9 +45,10 @@ std::optional<NpyView> ColumnFile::open(const ColumnKey& key) const {
   require_equal(path_, "settings", word("settings"), key.settings);
   NpyView column(path_);
   if (checksum_of(column) != word("xxh3"))
-    throw InputError(path_.string() +
-                     ": damaged: its bytes are not those that were written; delete it, and --resume computes "
-                     "it again");
+    throw InputError(
+        path_.string() +
+        ": damaged: its bytes differ from those that were written; delete the file, and --resume "
+        "computes it again");
   return column;
 }
 

@@ -24,8 +24,8 @@ class ColumnFile {
  public:
   ColumnFile(const std::filesystem::path& folder, const std::string& name);
 
-  /// Opens the column as a mapped file; nullopt if it does not exist. Errors: InputError that says what
-  /// differs if the column was computed from other inputs or is damaged.
+  /// Opens the column as a mapped file; nullopt if it does not exist. Errors: InputError that names the
+  /// difference if the column was computed from other inputs or is damaged.
   std::optional<NpyView> open(const ColumnKey& key) const;
 
   /// Writes a new column. Errors: Failure, and those of `fill`; an earlier column is then kept.

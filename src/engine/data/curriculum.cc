@@ -14,7 +14,7 @@ Curriculum::Curriculum(CurriculumKind schedule, std::span<const int64_t> trainin
       epochs_(std::max<int64_t>(epochs, 1)) {
   for (const int64_t g : training)
     (shapes[static_cast<size_t>(g)].label == 0 ? hardest_ : attacks_).push_back(g);
-  // Unknown difficulties become zeros, so that they need the same memory.
+  // Unknown difficulties are replaced by zeros, so that the order needs the same memory.
   const auto difficulty_of = [&](int64_t g) { return known_ ? difficulty[static_cast<size_t>(g)] : 0.0F; };
   std::ranges::sort(hardest_, [&](int64_t a, int64_t b) {
     return difficulty_of(a) != difficulty_of(b) ? difficulty_of(a) > difficulty_of(b) : a < b;

@@ -18,8 +18,8 @@ namespace plimsoll {
 /// Thread-safe.
 class Curriculum {
  public:
-  /// `difficulty` has one number per graph of the source, used for the benign graphs of `training`; empty:
-  /// not known yet. `schedule` must not be `none`.
+  /// `difficulty` has one number per graph of the source, of which those of the benign graphs in `training`
+  /// are used; empty: not known yet. `schedule` must not be `none`.
   Curriculum(CurriculumKind schedule, std::span<const int64_t> training, std::span<const GraphShape> shapes,
              std::span<const float> difficulty, int64_t epochs);
 

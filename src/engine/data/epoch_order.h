@@ -13,8 +13,8 @@ struct EpochOrder {
   std::span<const int64_t> training;       ///< Must outlive the order.
   const Curriculum* curriculum = nullptr;  ///< If null, all graphs are used in every epoch.
   uint64_t seed = 0;                       ///< Seed for the shuffling of every epoch.
-  /// Whether each epoch has its own graphs, in their given order. Then `training` has the graphs of the first
-  /// epoch, and those of later epochs have the numbers that follow (sample/seeds/seed_blocks.h).
+  /// Whether each epoch has its own graphs, in their given order. `training` then has the graphs of the first
+  /// epoch, and the graphs of later epochs have the indices that follow (sample/seeds/seed_blocks.h).
   bool fresh = false;
 
   /// Whether the graphs of all epochs are known before the run.

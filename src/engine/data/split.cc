@@ -25,7 +25,8 @@ void require_both_sides(const TrainingSplit& split, const std::string& no_traini
 }
 
 constexpr const char* kNothingTrains =
-    "no split's name begins with 'train', its recordings are too short, or split.leave_out leaves out all";
+    "no split has a name that starts with 'train', its recordings are too short, or split.leave_out excludes "
+    "all";
 
 void append(GraphList& list, int64_t first, int64_t count) {
   for (int64_t g = first; g < first + count; ++g) list.push_back(g);
@@ -35,8 +36,8 @@ bool is_left_out(const GraphRange& recording, const std::vector<std::string>& le
   return recording.attack && std::ranges::find(leave_out, *recording.attack) != leave_out.end();
 }
 
-// The recordings used for training or validation, each content once, and a split that has only their names
-// and the left-out graphs.
+// The recordings used for training or validation, where recordings with equal content count once; and a split
+// that has only their names and the left-out graphs.
 struct Recordings {
   std::vector<const GraphRange*> used;
   TrainingSplit split;
@@ -51,7 +52,7 @@ Recordings recordings_of(const GraphSetTables& tables, const std::vector<std::st
     split.texts.add(heap_bytes(text) + 2 * static_cast<int64_t>(sizeof(text)));
     list.push_back(std::move(text));
   };
-  // Recordings in use come first, so that a content that is also used for training is not left out.
+  // Recordings in use come first, so that content that is also used for training is not left out.
   for (const bool used : {true, false})
     for (const GraphRange& recording : tables.recordings) {
       if (!is_training_split(recording.split) || is_left_out(recording, leave_out) == used) continue;
@@ -159,7 +160,7 @@ std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
 std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double validation, double test) {
   if (test + validation >= 1)
     throw InputError(fmt::format(
-        "no graph to train on: split.validation is {:g} and split.test {:g}, expected less than 1 together",
+        "no graph to train on: split.validation is {:g} and split.test is {:g}, expected a sum below 1",
         validation, test));
   std::vector<int64_t> max_counts;
   for (const GraphList& graphs : classes) max_counts.push_back(std::ssize(graphs) - 1);
@@ -229,8 +230,8 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
     append(validating.contains(static_cast<int64_t>(r)) ? result.validation : result.training,
            recordings[r]->first_graph, recordings[r]->graphs);
   require_both_sides(result, kNothingTrains,
-                     "a whole recording is held out only if there are two of an attack, or two without an "
-                     "attack, which is not the case; set split.by: time");
+                     "holding out a whole recording needs two recordings of one attack, or two without an "
+                     "attack, and this data has neither; set split.by: time");
   return std::move(result);  // A structured binding is not moved implicitly.
 }
 
@@ -254,8 +255,8 @@ TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const Graph
   for (GraphList* list : {&result.training, &result.validation, &result.test})
     std::sort(list->begin(), list->end());
   require_both_sides(
-      result, "split.validation and split.test use all",
-      "there are too few for split.validation, because one of each label is used for training");
+      result, "split.validation and split.test use all graphs",
+      "there are too few graphs for split.validation, because one graph of each label is used for training");
   return result;
 }
 

@@ -42,10 +42,10 @@ std::vector<std::string> training_contents(const GraphSetTables& tables,
                                            const std::vector<std::string>& leave_out);
 
 /// Splits by time: validation is the last `validation` share of each recording of training_contents(), after
-/// an embargo of `embargo` graphs that belong to neither side, because neighbouring graphs are alike. A
-/// content that occurs twice is used once, so copies never are on both sides. Errors: UsageError for an
-/// attack in `leave_out` without a training recording; InputError if no graph is left to train or to validate
-/// on.
+/// an embargo of `embargo` graphs that belong to neither side, because neighbouring graphs are alike. Of
+/// recordings with equal content only one is used, so copies are never on both sides. Errors: UsageError for
+/// an attack in `leave_out` without a training recording; InputError if no graph is left to train or to
+/// validate on.
 TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int64_t embargo,
                             const std::vector<std::string>& leave_out = {});
 
@@ -57,7 +57,7 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
 
 /// Splits independent graphs: `validation` and `test` are shares of all graphs, drawn with `seed`. Labels are
 /// represented in proportion (largest remainders: Hamilton's method), and at least one graph of each label is
-/// left for training. `rule` 1 takes rounded shares of each label, as early versions did. Uses the graphs of
+/// left for training. `rule` 1 uses rounded shares of each label, as early versions did. Uses the graphs of
 /// the training splits, or all graphs if there are no such splits. Errors: InputError if no graph is left to
 /// train or to validate on.
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,

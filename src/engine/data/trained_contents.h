@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// The contents of the data that a model has seen, so that they can be recognised in other data: recordings
-/// by content_of(), or graphs by hash_of_graph() if no recordings of the data are in use.
+/// The contents of the data that a model has seen, so that other data can be checked for them: recordings by
+/// content_of(), or graphs by hash_of_graph() if no recordings of the data are in use.
 struct TrainedContents {
   std::vector<std::string> recordings = {};
   Vector<int64_t, Tag::columns> graphs = {};  ///< Ascending.
@@ -19,10 +19,11 @@ struct TrainedContents {
 
   /// Returns the contents of the training and validation graphs of a split.
   static TrainedContents of(const BlockSource& source, const TrainingSplit& split);
-  /// Whether nothing is known, as for model files of older versions.
+  /// Returns whether nothing is known, as for model files of older versions.
   bool empty() const { return recordings.empty() && graphs.empty(); }
   bool has_graph(int64_t hash) const;
-  /// Whether the model has seen `other`, a split of the same data.
+  /// Returns whether `other`, a split of the same data, is the split on which the model was trained. True if
+  /// the file does not record the split.
   bool is_of(const TrainingSplit& other) const { return split.empty() || split == hash_of_split(other); }
 };
 

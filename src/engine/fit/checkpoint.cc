@@ -19,7 +19,7 @@ std::span<float> values_of(const at::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// Renames a damaged checkpoint, so that it does not count among those that are kept.
+// Renames a damaged checkpoint, so that it does not count as one of the last two.
 void put_aside(const fs::path& path, const std::string& reason, std::vector<std::string>& damaged) {
   damaged.push_back(fmt::format("{} ({})", path.filename().string(), reason));
   fs::rename(path, path.parent_path() / ("damaged-" + path.filename().string()));
@@ -103,15 +103,16 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
       const SafetensorsView file(path);
       if (!file.metadata().contains(kChecksum)) throw InputError(path.string() + ": has no checksum");
       if (file.meta("plimsoll.identity") != identity_)
-        throw UsageError(path.string() +
-                         ": a checkpoint of another recipe or other data; name another --run, or start again "
-                         "with --force");
+        throw UsageError(
+            path.string() +
+            ": the checkpoint is of another recipe or other data; name another --run, or start again "
+            "with --force");
       ReadPosition read = read_position(file);
       read_epochs(file.tensor("epochs"), read.position.epoch - 1, read.position.epochs);
       const auto mine = state.tensors();
       for (const auto& [name, values] : mine)
         if (file.tensor(name).data.size() != values.size_bytes())
-          throw InputError(fmt::format("tensor '{}' has another size", name));
+          throw InputError(fmt::format("tensor '{}' does not have the expected size", name));
       for (const auto& [name, values] : mine)
         std::memcpy(values.data(), file.tensor(name).data.data(), values.size_bytes());
       state.optimizer.set_steps(read.optimizer_steps);

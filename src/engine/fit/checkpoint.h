@@ -60,8 +60,8 @@ class Checkpoints {
   void save(const TrainingState& state, const Position& position);
 
   /// Loads the newest undamaged checkpoint into `state`; returns nullopt if there is none. Damaged ones are
-  /// renamed to damaged-NAME, and their names are stored in `damaged`. Errors: UsageError for a checkpoint of
-  /// another recipe or other data.
+  /// renamed to damaged-NAME, and their names are stored in `damaged`. Errors: UsageError for a checkpoint
+  /// that belongs to another recipe or other data.
   std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
 
  private:

@@ -10,14 +10,16 @@ namespace plimsoll {
 /// Measures the memory and the busy share of a run's device in an epoch. Not thread-safe.
 class DeviceMeter {
  public:
-  /// `run` and its `plan` must outlive the meter; null: without a device nothing is measured.
+  /// `run` and its `plan` must outlive the meter. If they are null, there is no device and nothing is
+  /// measured.
   DeviceMeter(const DeviceRun* run, const DevicePlan* plan) : run_(run), plan_(plan) {}
 
   /// Starts an epoch.
   void begin();
-  /// Samples the driver's monitor, at most once a second, because it may take milliseconds to answer.
+  /// Samples the driver's monitor, at most once per second, because a sample may need milliseconds.
   void look();
-  /// Sets what belongs to the device. `before` is the cost of the epoch in an earlier process.
+  /// Sets the members of `cost` that belong to the device. `before` is the cost of the epoch in an earlier
+  /// process.
   void add_to(EpochCost& cost, const EpochCost& before);
 
  private:

@@ -10,8 +10,8 @@ namespace plimsoll {
 /// Returns the smallest distance that at least `share` of the edges of these graphs, without self-loops, do
 /// not exceed: a percentile by nearest rank. The result is one of the distances, and does not depend on the
 /// order of the edges. It is found by counting in two passes, with 512 KiB of memory. A distance is
-/// Euclidean, computed in double and rounded to float. The source must have positions. Returns nullopt if
-/// there is no edge.
+/// Euclidean, computed in double precision and rounded to float. The source must have positions. Returns
+/// nullopt if there is no edge.
 std::optional<float> distance_percentile(const BlockSource& source, const GraphList& graphs, double share);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// Measures the cost of epochs, from counters of the block runner, the source, the ledger and the process.
-/// Slows down no step. Not thread-safe.
+/// Does not slow down steps. Not thread-safe.
 class EpochMeter {
  public:
   /// `planned` is the planned peak of the process in bytes; `predicted` is the predicted disk traffic of an
@@ -25,7 +25,7 @@ class EpochMeter {
 
   /// Starts an epoch, or continues one on which an earlier process has spent `before`.
   void begin(const EpochCost& before);
-  /// Samples the memory of the process, at most ten times a second however often it is called.
+  /// Samples the memory of the process, at most ten times per second.
   void look();
   /// Returns the cost of the epoch so far, in which `graphs` graphs were processed in `seconds`.
   EpochCost cost(int64_t graphs, double seconds);
@@ -47,8 +47,8 @@ class EpochMeter {
   int64_t outer_recent_ = -1;  // The ledger's recent peak before the first epoch.
 };
 
-/// Returns the bottleneck of a run, from the times of its workers in `seconds`: "memory" (fewer blocks in
-/// flight than `threads`, or waiting for a range), "reading", "order", or "compute".
+/// Returns the bottleneck of a run that lasted `seconds`, from the times of its workers: "memory" (workers
+/// waited for a range, or fewer than `threads` blocks were in flight), "reading", "order", or "compute".
 const char* bottleneck(const BlockRunner::Times& did, double seconds, int workers, int threads);
 
 }  // namespace plimsoll

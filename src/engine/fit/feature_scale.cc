@@ -97,7 +97,7 @@ std::string unequal_scales(const FeatureScale& scale, size_t first, const std::v
   };
   const double ratio = double{deviation[most]} / double{deviation[least]};
   return fmt::format(
-      "the node feature {} varies {} times as much as {}, which may then be ignored; set "
+      "node feature {} varies {} times as much as {}, which the model may therefore ignore; set "
       "features.standardize: true",
       name(most), ratio < 1e15 ? format_count(std::llround(ratio)) : fmt::format("{:.0e}", ratio),
       name(least));

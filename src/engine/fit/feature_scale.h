@@ -26,8 +26,9 @@ FeatureScale feature_scale(const GraphView& graph, std::span<const int64_t> node
 /// Does the same for all nodes of one giant graph.
 FeatureScale feature_scale(const GraphView& graph);
 
-/// A sentence about the features that vary most and least, if one varies more than 1,000 times as much as the
-/// other; else empty. Features before `first` and constant ones do not count. `names` may be empty.
+/// Returns a sentence about the features that vary most and least, if one varies more than 1,000 times as
+/// much as the other; otherwise an empty text. Features before `first` and constant features are ignored.
+/// `names` may be empty.
 std::string unequal_scales(const FeatureScale& scale, size_t first, const std::vector<std::string>& names);
 
 }  // namespace plimsoll

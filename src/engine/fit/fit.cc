@@ -41,7 +41,7 @@ void require_enough_work(const FitOptions& options) {
 // Returns null on the CPU. Errors: UsageError for options that do not work on a device.
 std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.device == nullptr) return nullptr;
-  if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
+  if (options.run.ranks > 1) throw UsageError("--device cuda supports only one process; leave out --ranks");
   if (options.teacher.batches != nullptr)
     throw UsageError(
         "distillation.teacher_outputs: offload runs the teacher on the CPU; with --device cuda set it to "
@@ -55,7 +55,7 @@ bool has_loss_scale(const Recipe& recipe) {
   return recipe.training.precision == Precision::fp16_mixed;
 }
 
-// The options, with an objective that has the precision training.precision. Errors: UsageError for a
+// Holds the options, with an objective that computes in training.precision. Errors: UsageError for a
 // precision that the CPU does not support.
 class Precise {
  public:
@@ -221,7 +221,7 @@ class Fit {
     if (auto found = checkpoints_.load(into, damaged_)) take(std::move(*found));
   }
 
-  // The memory reserved for epochs is kept.
+  // Replaces the position, and keeps the memory reserved for epochs.
   void take(Position found) {
     position_.epochs.assign(found.epochs.begin(), found.epochs.end());
     std::swap(position_.epochs, found.epochs);
@@ -252,7 +252,7 @@ class Fit {
     optimizer.scatter();
   }
 
-  // The graphs of step `step` of this epoch; empty after the last step.
+  // Returns the graphs of step `step` of this epoch; empty after the last step.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
     const int64_t size = std::min(training_.batch_size, epoch_count() - first);
@@ -321,8 +321,8 @@ class Fit {
     for (const at::Tensor& gradient : engine_.gradients()) gradient.mul_(1 / position_.scale.factor);
   }
 
-  // Returns whether the gradient is applied; a gradient that is not finite never is. Errors: Failure if no
-  // scale of the loss makes it finite.
+  // Returns whether to apply the gradient; a gradient that is not finite is never applied. Errors: Failure if
+  // no scale of the loss makes the gradient finite.
   bool may_step(double norm) {
     const bool finite = std::isfinite(norm);
     const bool has_scale = position_.scale.on();
@@ -457,8 +457,9 @@ void require_ranks(int ranks, const MaxRanks& max) {
   if (ranks <= max.lanes && ranks <= max.blocks) return;
   if (max.lanes <= max.blocks)
     throw UsageError(
-        fmt::format("{} ranks, but training.lanes is {}: a rank needs whole lanes; set training.lanes to at "
-                    "least {}, which changes the order of sums and so the weights, or give --ranks {}",
+        fmt::format("found {} ranks, but training.lanes is {}, and each rank needs at least one lane; set "
+                    "training.lanes to at "
+                    "least {}, which changes the order of sums and therefore the weights, or pass --ranks {}",
                     ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
   throw UsageError(
       fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "

@@ -27,7 +27,7 @@
 
 namespace plimsoll {
 
-/// How a stage is run, whatever it trains. These options change its speed and where it stops, never its
+/// How a stage is run, whatever it trains. These options affect its speed and where it stops, never its
 /// result.
 struct RunOptions {
   /// Folder of the stage, for checkpoints/, metrics.csv and events.jsonl; must exist.
@@ -43,10 +43,11 @@ struct RunOptions {
   bool without_data = false;
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for; only with without_data.
   int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
-  TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
+  TrainingDevice* device = nullptr;           ///< Device on which blocks run; null: the CPU.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
   Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
-  Pressure* pressure = nullptr;  ///< While it reports pressure, the run holds less memory; null: never.
+  Pressure* pressure = nullptr;  ///< While it reports pressure, the run holds less memory; null: memory is
+                                 ///< never reduced.
   /// If it becomes true, the run finishes the block, writes a checkpoint and throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
   FitObserver* observer = &FitObserver::none();  ///< Follows the stage.
@@ -64,7 +65,7 @@ inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
                        .max_streams = std::min(max_streams, run.memory.threads)};
 }
 
-/// The limits of blocks in the recipe.
+/// Returns the limits of blocks in the recipe.
 inline BlockLimits limits_of(const TrainingSection& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
@@ -82,7 +83,8 @@ struct FitOptions {
   const Curriculum* curriculum = nullptr;  ///< If null, the whole training split is used in every epoch.
   /// Source of the outputs of the objective's teacher.
   TeacherOutputs teacher = {};
-  /// Bytes that the stage needs after fit() has returned and freed its memory; 0: not worth planning.
+  /// Bytes that the stage needs after fit() has returned and freed its memory; 0: few enough to leave out of
+  /// the plan.
   int64_t afterwards = 0;
   /// Whether the model uses a parameter more than once in a block.
   bool repeats_parameters = false;
@@ -115,8 +117,8 @@ struct MaxRanks {
 /// Throws UsageError, which names the limit and its key, if there are more ranks than `max` allows.
 void require_ranks(int ranks, const MaxRanks& max);
 
-/// Plans the memory of fit(): everything that fit() holds is allocated, and probes are run, but no step is
-/// made and no file is written. Errors: BudgetExceeded if not even probes fit.
+/// Plans the memory of fit(): allocates everything that fit() holds and runs probes, but makes no step and
+/// writes no file. Errors: BudgetExceeded if not even probes fit.
 MemoryPlan plan_fit(const FitOptions& options);
 
 /// Trains an objective on shuffled batches until max_epochs, or until the validation loss has not improved

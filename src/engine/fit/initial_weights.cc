@@ -14,7 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// Returns whether a name belongs to a fact in the model's file other than its weights (engine/model_file).
+// Returns whether a tensor of a model file is not a weight but another fact about the model
+// (engine/model_file).
 bool is_fact(const std::string& name) {
   constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion.", "trained."};
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });
@@ -49,7 +50,7 @@ InitialWeights init_from(const std::filesystem::path& path, const ParameterList&
     ++found.taken;
   }
   if (found.taken == 0)
-    throw InputError(fmt::format("init_from: {} has no tensor of the model's names and shapes; it has {}",
+    throw InputError(fmt::format("init_from: {} has no tensor with a name and shape of the model; it has {}",
                                  path.string(), fmt::join(file.tensors() | std::views::keys, ", ")));
   for (const auto& [name, tensor] : file.tensors())
     if (std::ranges::find(model_names, name) == model_names.end() && !is_fact(name))
@@ -63,7 +64,7 @@ std::string in_words(const InitialWeights& weights) {
     if (!names.empty()) text += fmt::format("{}: {}\n", what, fmt::join(names, ", "));
   };
   add("not in the file, newly initialised", weights.absent);
-  add("of another shape, newly initialised", weights.other_shape);
+  add("in the file with another shape, newly initialised", weights.other_shape);
   add("only in the file", weights.unused);
   add("from the data, not from the file (init_target_scale)", weights.of_data);
   return text;

@@ -139,8 +139,8 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients) {
   return squares;
 }
 
-// Data that a rank sends to the next: the sum over the complete chunks, and the state of a chunk that
-// continues there.
+// Data that a rank sends to the next: the sum over the complete chunks, and the state of the chunk that the
+// next rank continues.
 struct SquaresSoFar {
   double whole = 0;
   ChunkSquares open;
@@ -186,7 +186,7 @@ class SliceSquares {
     tail_ = {};
   }
 
-  // The part of a chunk that started on another rank.
+  // The part of a chunk that an earlier rank started.
   struct Head {
     const float* g = nullptr;
     int64_t count = 0;
@@ -194,7 +194,7 @@ class SliceSquares {
   };
   Head head_;
   std::vector<double> closed_;
-  ChunkSquares tail_;  // Continues on the next rank.
+  ChunkSquares tail_;  // The chunk that the next rank continues.
 };
 
 // Passes the sum from rank to rank, and from the last rank to all. Starts to receive before this rank

@@ -49,19 +49,19 @@ class Optimizer {
       : options_(options), lazy_(std::move(lazy)) {}
   /// Makes a zero tensor for each parameter, which state() lists as NAME.0, NAME.1 ...
   std::vector<at::Tensor> add_state(const std::string& name, const std::vector<at::Tensor>& parameters);
-  /// Calls move(i) for each number of a parameter that the step moves.
+  /// Calls move(i) for each number of a parameter that the step changes.
   template <typename Move>
   void each_moved(size_t parameter, const at::Tensor& gradients, const Move& move) const;
   int64_t steps_ = 0;
   OptimizerOptions options_;
 
  private:
-  std::vector<bool> lazy_;  // By parameter; empty: none is.
+  std::vector<bool> lazy_;  // One entry per parameter; empty if no parameter is lazy.
   std::vector<std::pair<std::string, at::Tensor>> state_;
 };
 
-/// `parameters` are f32 and contiguous, and are updated in place. Numbers of a lazy parameter whose gradient
-/// is 0 stay as they are in a step, and so does their part of the state; without `lazy` none is.
+/// `parameters` are f32 and contiguous, and are updated in place. A step leaves numbers of a lazy parameter
+/// unchanged if their gradient is 0, and their state as well. If `lazy` is empty, no parameter is lazy.
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options,
                                           std::vector<bool> lazy = {});
 

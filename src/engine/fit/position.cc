@@ -52,7 +52,7 @@ ReadPosition position_of(const Json& json) {
 
 }  // namespace
 
-// Json writes doubles such that reading them gives the same values.
+// Json writes doubles so that reading them returns the same values.
 Json metrics_json(const EpochMetrics& metrics) {
   Json json = Json::object();
   visit_metrics(metrics, [&](const std::string& key, const auto& value) { json[key] = value; });
@@ -91,8 +91,8 @@ static_assert(std::is_trivially_copyable_v<EpochMetrics> && sizeof(EpochMetrics)
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs) {
   const auto has = [&](int64_t numbers) { return tensor.shape == std::vector<int64_t>{count, numbers}; };
   if (tensor.dtype != "I64" || (!has(kNumbersOfAnEpoch) && !has(kNumbersBeforeDevices)))
-    throw InputError(
-        fmt::format("tensor 'epochs' is no I64 of {} epochs of {} numbers", count, kNumbersOfAnEpoch));
+    throw InputError(fmt::format("tensor 'epochs' is not an I64 tensor of {} epochs with {} numbers each",
+                                 count, kNumbersOfAnEpoch));
   epochs.assign(static_cast<size_t>(count), EpochMetrics());
   const auto row = static_cast<size_t>(tensor.shape[1]) * sizeof(int64_t);
   for (size_t i = 0; i < epochs.size(); ++i) std::memcpy(&epochs[i], tensor.data.data() + i * row, row);
@@ -118,7 +118,7 @@ ReadPosition read_position(const SafetensorsView& file) {
     const Position& position = read.position;
     if (position.epoch < 1 || position.step < 0 || position.best_epoch < 0 || read.optimizer_steps < 0 ||
         position.scale.factor < 0 || position.scale.good_steps < 0)
-      throw InputError(file.path() + ": metadata 'plimsoll.position' holds a number below the first");
+      throw InputError(file.path() + ": metadata 'plimsoll.position' holds a number below its minimum");
     return read;
   });
 }

@@ -32,9 +32,10 @@ struct EpochCost {
   double waited_order_s = 0;  ///< Time spent waiting for older blocks to be added.
   int64_t reruns = 0;         ///< Number of blocks that ran again.
   int64_t bytes_read = 0;     ///< Bytes of feature rows read.
-  // On a device; 0 without one. Checkpoints of versions without devices end here.
-  int64_t device_planned = 0;  ///< Planned peak there.
-  int64_t device_used = 0;     ///< The same, with the ranges of blocks as far as they have been used so far.
+  // On a device; 0 without one. Checkpoints of versions without devices do not have the members from here on.
+  int64_t device_planned = 0;  ///< Planned peak on the device.
+  int64_t device_used = 0;     ///< The planned peak, counting ranges of blocks only as far as they have been
+                               ///< used.
   int64_t device_process = 0;  ///< Maximum that the driver's monitor reported for the process; 0: unknown.
   double device_busy = 0;  ///< Mean share of time in which kernels ran, from 0 to 1; 0 without the monitor.
 };
@@ -101,7 +102,7 @@ struct Position {
   int64_t epoch = 1;
   int64_t step = 0;          ///< Sums over the completed steps.
   EpochMetrics so_far = {};  ///< Sums over these steps.
-  int64_t best_epoch = 0;    ///< 0: none yet.
+  int64_t best_epoch = 0;    ///< Epoch with the lowest validation loss; 0: none yet.
   double best_loss = std::numeric_limits<double>::infinity();
   Vector<EpochMetrics, Tag::output> epochs = {};  ///< Completed epochs.
   LossScale scale = {};                           ///< Loss scale of training.precision 16-mixed.

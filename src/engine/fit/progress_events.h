@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// Writes to the journal from time to time how far a stage is, its speed, the memory it holds and what its
-/// workers wait for: every second at first, later at intervals of a sixtieth of the elapsed time, up to 10 s.
-/// Not thread-safe.
+/// Writes to the journal how far a stage is, its speed, the memory that it holds and what its workers wait
+/// for: every second at first, later at intervals of a sixtieth of the elapsed time, up to 10 s. Not
+/// thread-safe.
 class ProgressEvents {
  public:
   /// All arguments must outlive the object.

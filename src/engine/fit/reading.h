@@ -25,7 +25,8 @@ Reading sum(const Reading& a, const Reading& b);
 /// Returns an entry for the journal: {rows, misses, miss_ratio, bytes_read, bytes_written, bytes_useful,
 /// predicted_bytes_read, predicted_bytes_written, waited_s, stalled_s, seconds, binds}.
 Json reading_json(const Reading& reading);
-/// Describes in one sentence which rows were in memory, what was read for the others, and the bottleneck.
+/// Describes in one sentence which rows were in memory, how much was read for the other rows, and the
+/// bottleneck.
 std::string reading_in_words(const Reading& reading);
 
 }  // namespace plimsoll

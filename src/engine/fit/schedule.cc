@@ -8,7 +8,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kBetterBy = 1e-4;  // Relative improvement of the best loss that counts, as in torch.
+constexpr double kBetterBy = 1e-4;  // Relative improvement of the best loss that counts as better, as in
+                                    // torch.
 
 // Counts the sequences of more than `patience` epochs without an improvement.
 int64_t plateaus(std::span<const EpochMetrics> epochs, int64_t patience) {

@@ -25,8 +25,8 @@ void StepTrace::start(const std::filesystem::path& folder, int64_t steps, BlockR
 void StepTrace::step() {
   if (!trace_ || runner_ == nullptr) return;
   const int64_t first = profile_.wait + profile_.warmup;
-  if (sink_ != nullptr) trace_->flush();  // A killed process then loses only one step.
-  // Warm-up: traces into no file.
+  if (sink_ != nullptr) trace_->flush();  // A killed process then loses only one step of the trace.
+  // Warm-up: traces without writing a file.
   if (steps_ == profile_.wait && profile_.warmup > 0) runner_->trace(trace_.get());
   if (steps_ == first) {
     trace_->open(path_, path_.parent_path().string(), runner_->workers());

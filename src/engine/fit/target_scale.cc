@@ -52,10 +52,10 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
       take(i % static_cast<size_t>(targets.width), value);
     }
     if (of_graph == 0 && !targets.of_nodes)
-      throw InputError(
-          fmt::format("graph {}: its targets are unknown (NaN), but graphs for training or validation need "
-                      "one; give such graphs a separate split (docs/regression.md)",
-                      graph));
+      throw InputError(fmt::format(
+          "graph {}: all its targets are unknown (NaN), but graphs for training or validation need at least "
+          "one; give such graphs a separate split (docs/regression.md)",
+          graph));
     known += of_graph;
   }
   return known;

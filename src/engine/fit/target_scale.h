@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// Mean and standard deviation of each target over the training graphs or nodes: a model learns targets in
+/// Mean and standard deviation of each target over the training graphs or nodes. A model learns targets in
 /// these units. The deviation of a constant target is set to 1.
 struct TargetScale {
   std::vector<float> mean;

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Where the student of a stage gets its teacher's outputs from (distillation.teacher_outputs). At most one
+/// The source of a teacher's outputs for the student of a stage (distillation.teacher_outputs). At most one
 /// member is set; its object must outlive the stage. None is set if the stage has no teacher.
 struct TeacherOutputs {
   const CachedTeacher* column = nullptr;  ///< cached: the source with the outputs for all graphs.

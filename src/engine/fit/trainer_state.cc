@@ -28,7 +28,7 @@ size_t epochs_with_room(const FitOptions& options) {
   return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
 }
 
-// Returns the bytes that TrainerState would need.
+// Returns the bytes that a TrainerState would need.
 PendingAllocation missing_of(const FitOptions& options) {
   PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
@@ -49,9 +49,9 @@ PendingAllocation missing_of(const FitOptions& options) {
   return missing;
 }
 
-// Returns the bytes that the stage needs after fit() in addition to the memory that the best weights, the
-// state of the optimizer and the order of the graphs leave. A slab for predictions is never larger than that
-// for training.
+// Returns the bytes that the stage needs after fit(), beyond the memory that is free once the best weights,
+// the optimizer's state and the order of the graphs are released. A slab for predictions is never larger than
+// one for training.
 int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
@@ -73,7 +73,7 @@ TrainerState::TrainerState(const FitOptions& options)
 }
 
 // If a block uses a parameter more than once, torch adds the gradients on the stream that first used the
-// parameter, while memory is freed in the order of the block's own stream: the two must be the same.
+// parameter, while memory is freed in the order of the block's own stream: the two streams must be the same.
 int max_streams_of(const FitOptions& options) {
   const bool uses_one_twice = options.repeats_parameters || !options.source->prefix_shapes().empty();
   return uses_one_twice ? 1 : PlannedDevice::kMaxStreams;

@@ -13,7 +13,8 @@ WholeState::WholeState(Exchange& exchange, const Slices& slices, const Parameter
       parameters_(parameters),
       optimizer_(optimizer),
       rows_(std::move(rows)) {
-  if (kinds().size() > rows_.size()) throw Failure("an optimizer has more state than there are rows for it");
+  if (kinds().size() > rows_.size())
+    throw Failure("the optimizer has more kinds of state than there are rows to store them");
 }
 
 // The state is named KIND.0, KIND.1, ..., with a number for each piece of the slice.

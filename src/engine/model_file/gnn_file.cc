@@ -42,8 +42,9 @@ void require_names(const GnnModel& model, const std::string& file) {
   const std::vector<std::string>& classes = model.names.classes;
   if (!classes.empty() && std::ssize(classes) != model.model->classes())
     throw InputError(
-        fmt::format("{}: names {} classes, expected {}, the outputs of the model; train it again", file,
-                    classes.size(), model.model->classes()));
+        fmt::format("{}: found names of {} classes, expected {}, the number of the model's outputs; train "
+                    "the model again",
+                    file, classes.size(), model.model->classes()));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct GnnModel {
   MessageIds vocabulary = {};     ///< IDs by index, if nodes are IDs.
   std::string trained_on = {};    ///< XXH3 of the identity of the data set.
   TrainedContents contents = {};  ///< Contents of the training and validation data.
-  ModelNames names = {};          ///< Names of features and classes, if the data had some.
+  ModelNames names = {};          ///< Names of features and classes, if the data had any.
 
   /// Returns the model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
   const Gnn& gnn() const;

@@ -39,7 +39,7 @@ std::optional<Json> gnn_json(const GraphModel& model) {
   return gnn == nullptr ? std::nullopt : std::optional(options_json(gnn->options()));
 }
 
-// The distance at which the Gaussians end.
+// Returns the distance up to which the Gaussians extend.
 double cutoff_of(const SgmpOptions& paths, const ModelInputs& inputs) {
   if (!paths.asked_cutoff.is_auto()) return paths.asked_cutoff.number<double>();
   return paths.mode == PathMode::reference ? 10 : inputs.edge_distance();
@@ -73,7 +73,8 @@ std::optional<Json> sgmp_json(const GraphModel& model) {
   return options_json(sgmp->options());
 }
 
-// A kind of model: how a recipe makes it, how a file has it, and its options if a model is of this kind.
+// A kind of model: functions that make it from a recipe, read it from a file, and return its options if a
+// model is of this kind.
 struct GraphModelKind {
   ModelKind kind;
   std::unique_ptr<GraphModel> (*make)(const Recipe& recipe, const ModelInputs& inputs);
@@ -81,7 +82,7 @@ struct GraphModelKind {
   std::optional<Json> (*json)(const GraphModel& model);
 };
 
-// One line a model.
+// One line per kind of model.
 constexpr GraphModelKind kModels[] = {{ModelKind::gnn, make_gnn, read_gnn, gnn_json},
                                       {ModelKind::sgmp, make_sgmp<false>, read_sgmp<false>, sgmp_json<false>},
                                       {ModelKind::gtmp, make_sgmp<true>, read_sgmp<true>, sgmp_json<true>}};
@@ -103,7 +104,7 @@ std::unique_ptr<GraphModel> read_graph_model(const SafetensorsView& file) {
   const std::optional<ModelKind> kind = find_word<ModelKind>(word);
   if (!kind)
     throw InputError(
-        fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), word));
+        fmt::format("{}: found a model of kind '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), word));
   return find_kind(*kind).read(file);
 }
 

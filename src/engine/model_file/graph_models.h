@@ -12,27 +12,28 @@
 
 namespace plimsoll {
 
-/// What the data and the task say of a model that is to be made.
+/// The facts about data and task that determine the shape of a model.
 struct ModelInputs {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  int64_t ids = 0;           ///< Number of IDs, of which the first feature is the index; 0: nodes have none.
-  int64_t nodes = 0;         ///< Number of nodes that get an embedding of their own; 0: nodes have features.
+  int64_t ids = 0;           ///< Number of IDs if the first feature of a node is the index of its ID; 0:
+                             ///< nodes have no IDs.
+  int64_t nodes = 0;         ///< Number of nodes, if each has its own embedding; 0: nodes have features.
   int64_t outputs = 0;       ///< Number of classes, or of values.
-  bool node_head = false;    ///< Evaluate nodes, not graphs.
-  bool values = false;       ///< Return values, not logits of classes.
-  bool standardize = false;  ///< Convert the features of nodes (nn/feature_units.h).
-  /// Returns the distance that most edges do not exceed. It may read all graphs.
+  bool node_head = false;    ///< Evaluate nodes instead of graphs.
+  bool values = false;       ///< Return values instead of logits of classes.
+  bool standardize = false;  ///< Standardise the features of nodes (nn/feature_units.h).
+  /// Returns the distance that most edges do not exceed. May read all graphs.
   std::function<double()> edge_distance = {};
 };
 
-/// Makes the model that a recipe names. Errors: UsageError for its section.
+/// Makes the model that a recipe names. Errors: UsageError if the model's section of the recipe is invalid.
 std::unique_ptr<GraphModel> make_graph_model(const Recipe& recipe, const ModelInputs& inputs);
 
 /// Reads the model of a file. Errors: InputError.
 std::unique_ptr<GraphModel> read_graph_model(const SafetensorsView& file);
 
-/// The word of a model in "plimsoll.model" of its file, and its options.
+/// The kind of a model, as "plimsoll.model" in its file, and its options.
 struct ModelDescription {
   std::string_view kind;
   Json options;

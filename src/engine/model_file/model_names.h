@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 /// Names of the columns that a model reads and of the classes that it predicts, by index. A list is empty if
-/// the data that trained it had no names.
+/// the training data had no such names.
 struct ModelNames {
   std::vector<std::string> node_features = {};
   std::vector<std::string> edge_features = {};

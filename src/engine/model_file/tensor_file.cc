@@ -47,7 +47,7 @@ void read_tensors(const SafetensorsView& file, const std::string& path, const Pa
 at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
                          const std::vector<int64_t>& shape) {
   const TensorSpan& tensor = tensor_of(file, path, name, shape);
-  // from_blob accepts no const pointer; nothing writes to the tensor.
+  // from_blob() accepts no const pointer; nothing writes to the tensor.
   return at::from_blob(const_cast<std::byte*>(tensor.data.data()), shape, at::kFloat);
 }
 

@@ -25,7 +25,8 @@ auto read_model(const SafetensorsView& file, const Make& make);
 /// which cannot be trained.
 template <typename Make>
 auto map_model(const SafetensorsView& file, const Make& make);
-/// Overwrites parameters and buffers. Errors: InputError for one that is missing or of another shape.
+/// Overwrites parameters and buffers. Errors: InputError if one is missing from the file or has another shape
+/// there.
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters);
 /// Returns a view of a tensor in the file. The file must outlive the view, which must not be written to.
 /// Errors: those of read_tensors().

@@ -32,12 +32,12 @@ struct Buffer {
   void* at;
   size_t bytes;
   bool taken;
-  pid_t last;  // The thread that used it last, whose cache may hold it.
+  pid_t last;  // The last thread that used the buffer; its cache may hold the content.
 };
 
-// All buffers: as many as were ever in use at the same time. The library's own pool keeps, for each thread,
-// every buffer that was too small for the next product. Here a product gets the buffer that its thread used
-// last, or the smallest free one that is large enough, or a new one that replaces a free one.
+// All buffers: as many as were ever in use at the same time. MKL's own pool would keep, for each thread,
+// every buffer that was too small for the next product. In this pool, a product gets the buffer that its
+// thread used last, or the smallest free one that is large enough, or a new one that replaces a free one.
 struct Buffers {
   Mutex mutex;
   std::vector<Buffer> all PLIMSOLL_GUARDED_BY(mutex);

@@ -17,8 +17,8 @@ void watch_blas_memory();
 /// was not called. Thread-safe.
 std::optional<int64_t> blas_bytes();
 
-/// Returns blas_bytes() or, without it, all anonymous bytes of the process that are not in the ledger. The
-/// difference between two calls is the memory that the work in between added.
+/// Returns blas_bytes() or, if that is nullopt, all anonymous bytes of the process that are not in the
+/// ledger. The difference between two calls is the memory added by the work between them.
 int64_t bytes_outside_ledger();
 
 }  // namespace plimsoll

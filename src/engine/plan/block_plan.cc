@@ -57,7 +57,7 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   plan.bytes = planned.layout.place(plan.pieces);
   if (nodes_computed(block.terms) >= 2) return;
   // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation use
-  // other code paths. The tensors are placed wherever there is free space.
+  // other code paths for it. Its tensors are placed wherever there is free space.
   plan.bytes = std::max(2 * plan.bytes, planned.model.envelope(block.terms));
   plan.pieces.clear();
 }

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// The memory that any block needs in one kind of work, such as training: the tape, and the places of its
+/// The memory that any block needs for one kind of work, such as training: the tape, and the positions of its
 /// pieces. Thread-safe after lay_out().
 class BlockPlan : public RangePlanner {
  public:
@@ -24,7 +24,7 @@ class BlockPlan : public RangePlanner {
   bool has_model(bool closed) const { return !kind(closed).model.empty(); }
   /// Makes the layout for the largest sizes within a box.
   void lay_out(bool closed, const Terms& lowest, const Terms& highest);
-  /// Makes the layout for a block, and keeps it if that block then needs fewer bytes.
+  /// Computes the layout for one block, and keeps it if that block then needs fewer bytes.
   void lay_out(const BlockTerms& block);
 
   void plan(std::span<const int64_t> graphs, RangePlan& plan) const override;
@@ -33,7 +33,7 @@ class BlockPlan : public RangePlanner {
   size_t max_pieces() const;
   /// Bytes of the range of a block.
   int64_t bytes(const BlockTerms& block) const;
-  /// Bytes that are enough for every block within a box.
+  /// Bytes that are sufficient for every block within a box.
   int64_t highest_bytes(bool closed, const Terms& lowest, const Terms& highest) const;
   /// Maximum bytes that the tensors of a block request at a time, and the operation at that peak.
   struct Peak {

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Rates of a modest disk, and of a worker.
+// Assumed rates of a modest disk and of a worker.
 constexpr double kDiskBytesPerS = 1e9;
 constexpr double kDiskPiecesPerS = 50'000;
 constexpr double kMemoryBytesPerS = 2e9;
@@ -26,7 +26,7 @@ double predicted_seconds(const ReadingCost& cost, const BlocksAhead& ahead, int6
 
 BlocksAhead choose_blocks(const BlockSource& source, const BlocksAhead& max, int64_t graph_bytes,
                           const std::function<LeftByBlocks(const BlocksAhead&)>& divide) {
-  if (divide(max).cache_bytes >= source.max_cache_bytes()) return max;  // Nothing is missing.
+  if (divide(max).cache_bytes >= source.max_cache_bytes()) return max;  // No row is missing from the cache.
   std::optional<BlocksAhead> best;
   double best_seconds = 0;
   const auto consider = [&](const BlocksAhead& asked) {

@@ -71,7 +71,7 @@ class DevicePlanner {
         training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
       } catch (const DeviceRegionFull&) {
         if (recompute || in_.recompute == GradientCheckpointing::off) throw;
-        continue;  // There is no memory to measure it, and therefore none to run it.
+        continue;  // Without memory to measure this number of blocks, there is none to run it either.
       }
       DevicePlan plan = divide(&*training, recompute);
       if (!best) {
@@ -80,7 +80,7 @@ class DevicePlanner {
       }
       std::vector<int64_t> min = plan.budget_for;
       for (size_t b = 0; b < min.size(); ++b) min[b] = std::min(min[b], best->budget_for[b]);
-      // A layer that runs again costs up to a third of the time of its block (planner.cc).
+      // A layer that is recomputed costs up to a third of the time of its block (planner.cc).
       const bool more_at_once = plan.blocks * 3 >= best->blocks * 4 && plan.blocks > best->blocks;
       if (more_at_once || (!best->feasible && plan.min_budget < best->min_budget)) best = std::move(plan);
       best->budget_for = std::move(min);
@@ -143,13 +143,14 @@ class DevicePlanner {
       // "Could not run 'plimsoll::aggregate' with arguments from the 'CUDA' backend."
       const std::string text = error.what_without_backtrace();
       const size_t begin = text.find('\'') + 1;
-      throw UsageError(fmt::format("{}: it has no CUDA kernel; train with --device cpu",
+      throw UsageError(fmt::format("{}: there is no CUDA kernel; train with --device cpu",
                                    text.substr(begin, text.find('\'', begin) - begin)));
     }
   }
 
   // Runs the block with the largest range. If torch's operators request other pieces than in small blocks,
-  // pieces are placed where there is free space, and a range is what this block needed plus a margin.
+  // pieces are placed where there is free space, and a range has the size that this block needed plus a
+  // margin.
   void verify(PlannedWork& work, BlockEngine& engine) {
     GraphBlock block;
     in_.source->read(work.worst, block);
@@ -178,7 +179,7 @@ class DevicePlanner {
     };
     if (work.plan->exact() && tight && holds()) return;
     if (work.plan->exact())
-      work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
+      work.plan->set_inexact("operators request different pieces in large blocks than in small ones");
     const int64_t enough = needed + needed / 64 + kMiB;
     work.max_bytes = work.all_known ? enough : std::max(work.max_bytes, enough);
   }
@@ -213,7 +214,7 @@ class DevicePlanner {
     const int64_t a_stream = device_.workspace + plan.range;
     const auto max = static_cast<int>(std::min<int64_t>(device_.max_streams, at_once));
     for (int blocks = 1; blocks <= max; ++blocks) {
-      // A run makes this plan itself, within its budget, while tensors have no planned places yet.
+      // The run itself computes this plan, within its budget, while tensors have no planned places yet.
       const int64_t region = fixed - process + std::max(blocks * a_stream, device_.workspace + unplanned_);
       plan.budget_for.push_back(process + (region + device_.unit - 1) / device_.unit * device_.unit);
     }
@@ -283,7 +284,7 @@ class DevicePlanner {
   std::vector<PlannedWork> works_;  // Works other than training.
   std::set<std::string> without_cuda_;
   int64_t staging_ = 0;    // Maximum pinned memory of a block.
-  int64_t unplanned_ = 0;  // Longest range of a block that ran while its tensors had no planned places.
+  int64_t unplanned_ = 0;  // Longest range of a block that ran when its tensors had no planned places.
 };
 
 }  // namespace
@@ -295,7 +296,7 @@ DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device) {
 void require_feasible(const DevicePlan& plan) {
   if (plan.feasible) return;
   throw BudgetTooSmall(fmt::format(
-      "the device: the largest block ({} graphs, {} nodes, {} edges) needs {} there: the smallest device "
+      "the largest block ({} graphs, {} nodes, {} edges) needs {} on the device; the smallest device "
       "budget that works is {} bytes ({}); raise --device-budget, or lower training.block",
       plan.worst.graphs, plan.worst.nodes, plan.worst.edges, format_bytes(plan.range), plan.min_budget,
       format_bytes(plan.min_budget)));

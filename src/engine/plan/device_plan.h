@@ -23,8 +23,8 @@ struct DevicePlan {
                       ///< margin.
   std::string why_inexact;
   int blocks = 0;          ///< Number of blocks in flight; each has a stream.
-  bool recompute = false;  ///< Whether layers run again in the backward pass.
-  int64_t range = 0;       ///< Bytes of a stream's range; enough for any block.
+  bool recompute = false;  ///< Whether layers are recomputed in the backward pass.
+  int64_t range = 0;       ///< Bytes of a stream's range, which are sufficient for any block.
   /// Number of feature rows of a giant graph that stay on the device, in the rest of the budget.
   int64_t rows = 0;
   int64_t feature_bytes = 0;  ///< Bytes of these rows.
@@ -32,7 +32,7 @@ struct DevicePlan {
                      ///< larger blocks.
   int64_t staging = 0;  ///< Pinned bytes on the host for all streams; not part of the budget.
   int64_t peak = 0;     ///< Bytes of the budget that are used with max(blocks, 1) blocks in flight.
-  /// Minimum budget: one block in flight, whose layers run again if that needs less memory.
+  /// Minimum budget: one block in flight, with layers recomputed if that needs less memory.
   int64_t min_budget = 0;
 
   BlockSize worst;          ///< The block with the largest range.
@@ -42,13 +42,13 @@ struct DevicePlan {
 
   /// The minimum budget for each number of blocks in flight, starting with 1.
   std::vector<int64_t> budget_for;
-  /// Decide where a block's tensors are placed in its range.
+  /// Decide the positions of a block's tensors in its range.
   std::shared_ptr<const BlockPlan> training, prediction;
   /// Operators without a CUDA kernel, whose memory is planned as on the CPU.
   std::vector<std::string> without_cuda;
 };
 
-/// Plans a run for a device. Without PlannedDevice::blocks no device is needed and nothing is run: the
+/// Plans a run for a device. If PlannedDevice::blocks is not set, no device is needed and nothing is run: the
 /// objective's parameters must have no data (MetaParameters), and the workspaces of torch's own operators are
 /// planned as on the CPU. Errors: those of tape_without_data(), or of running a block.
 DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device);

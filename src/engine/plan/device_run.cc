@@ -31,8 +31,8 @@ ExecutionPlan DeviceRun::execution(const DevicePlan& plan, ExecutionPlan host) {
   host.device_training = plan.training;
   host.device_prediction = plan.prediction;
   blocks_.make_lanes(0, 0);
-  // The rest of the budget is for blocks that need more than is known. A single block always gets it: if its
-  // plan does not hold, pieces need more space than in their planned places.
+  // The rest of the budget is for blocks that need more memory than was known. A single block always gets it:
+  // if the block's plan does not hold, pieces need more space than their planned positions provide.
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - plan.feature_bytes;
   const int64_t of_lane =
       (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
@@ -99,7 +99,7 @@ std::string device_in_words(const DeviceUse& use) {
   return fmt::format("{}: {} blocks in flight, each in {} ({} in use); planned {}, used {}, of {}", use.name,
                      use.lanes, format_bytes(use.range), format_bytes(use.highest_range),
                      format_bytes(use.planned), format_bytes(use.measured), format_bytes(use.budget)) +
-         (use.rows > 0 ? fmt::format("; {} rows of features there ({})", format_count(use.rows),
+         (use.rows > 0 ? fmt::format("; {} rows of features on the device ({})", format_count(use.rows),
                                      format_bytes(use.feature_bytes))
                        : "");
 }

@@ -16,7 +16,7 @@ struct DeviceUse {
   std::string name;
   int64_t budget = 0;
   int64_t planned = 0;   ///< Planned bytes: context, workspaces, parameters, feature rows, ranges.
-  int64_t measured = 0;  ///< Same as `planned`, but with the highest use of the ranges instead of their size.
+  int64_t measured = 0;  ///< Same as `planned`, but with the highest use of each range instead of its size.
   int64_t region = 0;    ///< Bytes of the region, whether used or not.
   /// Bytes that NVML reports for the process, which include the whole region.
   std::optional<int64_t> process = {};
@@ -45,7 +45,7 @@ class DeviceRun {
 
   /// Makes one lane of all free memory for probes, and returns the device to plan for.
   PlannedDevice planned();
-  /// Returns how blocks run by the plan. `host` is the execution planned for the host. Errors:
+  /// Returns how blocks run according to the plan. `host` is the execution planned for the host. Errors:
   /// BudgetTooSmall.
   ExecutionPlan execution(const DevicePlan& plan, ExecutionPlan host);
   /// Copies the planned feature rows to the device, or none if memory is refused. Call it after execution().

@@ -6,7 +6,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the tape from which a block's sizes are known, or null if there is none.
+// Returns the tape that determines the sizes of a block's tensors, or null if there is none.
 const TapeModel* model_of(const MemoryPlan::Block& worst) {
   if (worst.plan == nullptr || !worst.plan->has_model(worst.terms.closed)) return nullptr;
   const TapeModel& model = worst.plan->model(worst.terms.closed);

@@ -17,8 +17,8 @@ Json memory_by_module_json(const TapeProfile& profile);
 /// Reads memory_by_module_json(). If a field is missing or of another type, the profile has no modules.
 TapeProfile memory_by_module_from(const Json& json);
 
-/// Returns the block as memory_snapshot() does, at the places of its range. Errors: UsageError if no tape
-/// describes the block.
+/// Returns the block in the form of memory_snapshot(), with its tensors at their positions in its range.
+/// Errors: UsageError if no tape describes the block.
 Json snapshot_of(const MemoryPlan::Block& worst);
 
 }  // namespace plimsoll

@@ -21,9 +21,9 @@ struct MemoryPlan {
   bool feasible = false;
   int64_t peak = 0;  ///< Bytes of the budget that are used: floor, slack and the maximum that the ledger will
                      ///< hold.
-  /// Minimum budget with which the run works as it is planned, one block at a time.
+  /// Minimum budget with which the run works as planned, with one block in flight.
   int64_t min_budget = 0;
-  bool exact = true;  ///< If false, why_inexact says what is only an upper bound.
+  bool exact = true;  ///< If false, why_inexact states which values are only upper bounds.
   std::string why_inexact;
   /// `peak` by purpose; the entries sum to `peak` minus floor and slack.
   std::vector<std::pair<std::string, int64_t>> parts;
@@ -31,14 +31,15 @@ struct MemoryPlan {
   struct Block {
     BlockSize size;
     int64_t peak_bytes = 0;   ///< Maximum bytes that tensors request at a time.
-    int64_t range_bytes = 0;  ///< Bytes of its range in the slab.
+    int64_t range_bytes = 0;  ///< Bytes of the block's range in the slab.
     std::string operation;    ///< The operation at the peak.
     bool training = true;
-    BlockTerms terms = {};                       ///< The terms that determine its sizes.
-    std::shared_ptr<const BlockPlan> plan = {};  ///< The plan of its kind of work; null if there is no block.
+    BlockTerms terms = {};                       ///< The terms that determine the block's sizes.
+    std::shared_ptr<const BlockPlan> plan = {};  ///< The plan of the block's kind of work; null if there is
+                                                 ///< no block.
   };
   Block worst;
-  std::string recompute_note;  ///< For gradient_checkpointing auto: what is gained by running layers again.
+  std::string recompute_note;  ///< For gradient_checkpointing auto: what is gained by recomputing layers.
   /// Peak of the block that was run to verify the tape; 0 if none was run.
   int64_t verified_peak_bytes = 0;
 
@@ -55,21 +56,23 @@ struct MemoryPlan {
     double graphs_per_s;  ///< Expected speed.
   };
   std::vector<Speed> speed;
-  /// For a source with a cache, such as one giant graph: the cost of an epoch with a share of its data in
-  /// memory.
+  /// The cost of an epoch with a share of the data in memory; only for a source with a cache, such as one
+  /// giant graph.
   struct Reading {
     double share;     ///< Share of the features (as f32) and edges that fits in the cache.
-    int64_t budget;   ///< Budget for this share with the blocks in flight of this plan.
+    int64_t budget;   ///< Budget for this share, with the number of blocks in flight of this plan.
     double seconds;   ///< Computing time without waiting for data; 0: unknown.
-    double read = 0;  ///< Bytes read per epoch, after samples were made.
+    double read = 0;  ///< Bytes read per epoch, once samples have been made.
     double written = 0;
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
-  std::optional<Reading> reading_of_run;               ///< The same for the cache of this plan; `share` is 0.
+  std::optional<Reading> reading_of_run;               ///< The same, for the cache of this plan; `share` is
+                                                       ///< 0.
   int64_t epochs = 0;                                  ///< Maximum number of epochs of the run.
   std::optional<StartUpCost> start_up;                 ///< Cost of computing the sizes of all blocks.
-  int64_t training_graphs = 0, validation_graphs = 0;  ///< Graphs of an epoch; for hours at a stated rate.
+  int64_t training_graphs = 0, validation_graphs = 0;  ///< Number of graphs in an epoch, from which the hours
+                                                       ///< at a stated speed are computed.
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
   int64_t bytes_sent = 0;       ///< Bytes that a rank sends to other ranks in a step, without losses and the

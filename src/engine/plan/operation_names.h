@@ -7,8 +7,8 @@
 namespace plimsoll {
 
 /// While it lives, tapes that this thread records (memory/tape.h) contain the names of torch's operations and
-/// of modules (ops/module_scope.h). In the forward pass an operation is the outermost one, in the backward
-/// pass the node of the gradient's graph. Costs about a microsecond per operation.
+/// of modules (ops/module_scope.h). In the forward pass, the name is that of the outermost operation; in the
+/// backward pass, that of the node of the gradient graph. Costs about a microsecond per operation.
 class NameOperations {
  public:
   NameOperations();

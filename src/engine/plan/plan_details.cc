@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// A plan is exact only if that of each kind of work is.
+// A plan is exact only if the plan of each kind of work is exact.
 void set_exactness(MemoryPlan& plan, const AllWork& work) {
   for (const PlannedWork* each : {&work.main(), &work.prediction, work.teaching}) {
     if (each == nullptr) continue;

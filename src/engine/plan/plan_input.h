@@ -22,7 +22,7 @@ struct PendingAllocation {
   int64_t sum() const { return parameters + optimizer + columns + output; }
 };
 
-/// The graphs that a run works on, and how it works on them.
+/// The graphs that a run works on, and how the run works on them.
 struct PlanInput {
   const BlockSource* source = nullptr;
   GraphShapes shapes;  ///< One entry per graph of the source.
@@ -34,7 +34,7 @@ struct PlanInput {
   OffloadedTeacher* offloaded_teacher = nullptr;
   BlockLimits limits = {};
   int64_t lanes = 1;  ///< Number of lanes of a training batch (engine/blocks/lane_tree.h).
-  int ranks = 1;      ///< Number of ranks that share the lanes. The plan holds for any rank.
+  int ranks = 1;      ///< Number of ranks that share the lanes. The plan is valid for any rank.
   /// The memory of the run. The plan divides the part of it that the ledger counts.
   MemoryShare memory = {};
   int64_t prefetch = 2;
@@ -48,9 +48,9 @@ struct PlanInput {
   std::vector<std::span<const int64_t>> predicted = {};  ///< Lists to predict, each in its order.
 
   GradientCheckpointing recompute = GradientCheckpointing::automatic;
-  /// How the needed memory is found: static (nothing is run, and the objective's parameters have no data),
-  /// measured (runs probes and the worst training block), or trial (runs the worst block of each kind and a
-  /// whole step).
+  /// How the needed memory is determined: static (nothing is run, and the objective's parameters have no
+  /// data), measured (runs probes and the worst training block), or trial (runs the worst block of each kind
+  /// and a whole step).
   Estimation estimation = Estimation::measured;
   int64_t later = 0;  ///< Bytes that the caller allocates during the run, such as scores.
   PendingAllocation missing = {};

@@ -8,16 +8,16 @@
 namespace plimsoll {
 namespace {
 
-// Returns the bytes of the lists of where blocks start. Three exist at the same time: that of the batch that
-// runs, that of the announced batch, and one that grows. A fourth is divided among the passes of a teacher.
-// Each may have a capacity of twice its size, and the growing one also its former memory.
+// Returns the bytes of the lists of block starts. Three lists exist at the same time: for the batch that
+// runs, for the announced batch, and one that grows. A fourth is divided among the passes of a teacher. Each
+// may have a capacity of twice its size, and the growing list may also have its former memory.
 int64_t list_bytes(const AllWork& work) {
   const int64_t max_at_once = std::max(work.prediction.max_at_once, work.main().max_at_once);
   const int64_t lists = work.teaching != nullptr ? 4 : 3;
   return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (max_at_once + 1);
 }
 
-// Bytes of the sums over lanes (engine/blocks/batch_sum.h).
+// Returns the bytes of the sums over lanes (engine/blocks/batch_sum.h).
 int64_t gradient_bytes(const PlanInput& input) {
   const ParameterList& parameters = input.objective->parameters();
   if (input.ranks > 1)

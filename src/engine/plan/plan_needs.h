@@ -22,11 +22,11 @@ struct AllWork {
 
 /// The bytes of a plan, and how the slab depends on the number of blocks in flight.
 struct PlanNeeds {
-  int64_t worst = 0;      ///< Range that is enough for any block.
-  int64_t mean = 0;       ///< Mean range of blocks.
-  int64_t graphs = 0;     ///< Memory of a worker in the ledger: the graphs of a block, and the places of its
-                          ///< pieces.
-  int64_t heap = 0;       ///< Memory of a worker outside the ledger.
+  int64_t worst = 0;      ///< Bytes of a range that is sufficient for any block.
+  int64_t mean = 0;       ///< Mean bytes of the ranges of blocks.
+  int64_t graphs = 0;     ///< Bytes that a worker needs in the ledger: the graphs of a block, and the
+                          ///< positions of its pieces.
+  int64_t heap = 0;       ///< Bytes that a worker needs outside the ledger.
   int64_t gradients = 0;  ///< Sums over lanes.
   int64_t exchange = 0;   ///< Memory for the exchange between ranks.
   int64_t lists = 0;      ///< Lists of graphs, and memory that the caller allocates later.

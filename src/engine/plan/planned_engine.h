@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-/// An engine that predicts lists of graphs by a plan for them. The predictions are the same for any budget,
-/// device budget, and number of threads and of blocks in flight.
+/// An engine that predicts lists of graphs according to a plan for them. The predictions are the same for any
+/// budget, device budget, number of threads and number of blocks in flight.
 class PlannedEngine {
  public:
   /// Plans `input`, which must not train anything. Blocks run on `device`, or on the CPU if it is null. If

@@ -8,11 +8,12 @@
 namespace plimsoll {
 namespace {
 
-// Maximum number of graphs whose blocks are visited one by one; beyond it the corner of the limits is used.
+// Maximum number of graphs whose blocks are visited one by one. With more graphs, the corner of the limits is
+// used.
 constexpr int64_t kMaxVisited = 20'000'000;
 
-// Counts the maximum number of consecutive blocks within `batch` graphs, that is, of one batch or of one list
-// to predict. Blocks must be added in the order in which they are visited.
+// Finds the maximum number of consecutive blocks within `batch` graphs, which are one batch or one list to
+// predict. Blocks must be added in the order in which they are visited.
 struct BlocksAtOnce {
   int64_t batch;  // Number of graphs.
   int64_t max = 0;
@@ -55,7 +56,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
     boxes[terms.closed ? 1 : 0].add(terms.terms);
     return;
   }
-  // Small graphs and a large one may form a piece that is too large to be closed.
+  // Small graphs and a large graph may form a piece that is too large to be closed.
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
   Terms min(open.size(), 0);
   min[kOne] = 1;
@@ -66,7 +67,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
       boxes[closed ? 1 : 0].widen(min, corner(in.training, in.block_shapes(), in.limits, options, closed));
 }
 
-// Number of epochs whose blocks have shapes of their own.
+// Returns the number of epochs whose blocks have different shapes.
 int64_t PlannedWork::known_epochs() const {
   const BoundedGraphs& later = input->shapes.bounded();
   if (later.empty()) return input->epochs;

@@ -61,7 +61,7 @@ class Planner {
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
       plan.why_inexact = "nothing was run: needs are upper bounds";
-    // A run makes this plan itself, within its budget.
+    // The run itself computes this plan, within its budget.
     if (probes_peak_ > 0)
       plan.min_budget = std::max(plan.min_budget, stated(in_.memory.outside_ledger + probes_peak_));
     plan.seconds = seconds_since(start_);
@@ -84,11 +84,11 @@ class Planner {
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
     again.speed = whole.speed;
     whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
-    // A layer that runs again costs up to a third of the time of its block.
+    // A layer that is recomputed costs up to a third of the time of its block.
     const bool more_at_once = max_blocks_ * 3 >= whole_blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
       again.recompute_note =
-          whole.feasible ? fmt::format("room for {} blocks in flight, not {}", max_blocks_, whole_blocks)
+          whole.feasible ? fmt::format("space for {} blocks in flight, not {}", max_blocks_, whole_blocks)
                          : "makes the budget feasible";
       return again;
     }
@@ -99,8 +99,8 @@ class Planner {
 
   const PlannedWork* teaching() const { return teaching_ ? &*teaching_ : nullptr; }
   bool without_data() const { return in_.estimation == Estimation::from_shapes; }
-  // Returns the device on which blocks run, so that the host is planned for what remains there; null for the
-  // CPU.
+  // Returns the device on which blocks run, so that the host is planned only for what remains on the host;
+  // null for the CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
   // Records tapes of probes, solves the model, and uses it to measure all blocks.
@@ -143,7 +143,7 @@ class Planner {
     heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
-      give_back_freed_memory();  // Probes are allocated on the heap; blocks will not be.
+      give_back_freed_memory();  // Probes are allocated on the heap, but blocks will not be.
     }
     work.find_worst();
     // Tries a second layout, for the worst block; the better one of the two is kept.
@@ -155,7 +155,7 @@ class Planner {
 
   int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
-  // Divides the budget in four steps: counts needs, runs the worst block, divides the ledger, and adds
+  // Divides the budget in four steps: adds up the needs, runs the worst block, divides the ledger, and adds
   // budgets and details for the reader.
   MemoryPlan divide(const AllWork& work, bool recompute) {
     MemoryPlan plan;
@@ -197,7 +197,8 @@ class Planner {
     needs.heap += heap_per_block_;
   }
 
-  // Chooses the number of blocks in flight, and divides the rest among kept graphs, prefetch and cache.
+  // Chooses the number of blocks in flight, and divides the remaining memory among kept graphs, prefetch and
+  // cache.
   void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) {
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
@@ -285,7 +286,7 @@ class Planner {
     const int64_t found = work.record(engine, block, range).peak().bytes;
     const int64_t expected = work.plan->peak(terms).bytes;
     if (found != expected && work.plan->exact())
-      work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
+      work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run needed {}, not {}",
                                          terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),
                                          format_bytes(expected)));
     const auto start = std::chrono::steady_clock::now();
@@ -295,8 +296,8 @@ class Planner {
     return found;
   }
 
-  // Returns an upper bound of the values measured for all models (bench/results/contract.md), because nothing
-  // was multiplied.
+  // Returns an upper bound of the values measured for all models (bench/results/contract.md), used if no
+  // product was computed.
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
     const ParameterList* const of_batches =
@@ -316,7 +317,8 @@ class Planner {
   std::optional<PlannedWork> teaching_;  // Set if there is an OffloadedTeacher.
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
-  int max_blocks_ = 1;       // Blocks that fit next to each other in the plan that divide() made last.
+  int max_blocks_ = 1;       // Number of blocks that fit at the same time in the plan that divide() made
+                             // last.
   int64_t probes_peak_ = 0;  // Peak of the ledger while probes ran.
   int64_t probes_ = 0;       // Bytes that running a probe needs.
 };
@@ -351,7 +353,7 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
                      input.offloaded_teacher, input.ranks > 1 ? 1 : input.lanes);
   if (!predicted.empty()) engine.predict(predicted, [](std::span<const float>) {});
   if (!input.training.empty()) {
-    // Only a step of the run is tried, because other blocks were not planned.
+    // Tries only one step of the run, because only blocks of the run were planned.
     GraphList order(input.training.size());
     input.order().graphs_of(1, order);
     engine.try_out(std::span(order).first(std::min(static_cast<size_t>(input.batch_size), order.size())));
@@ -359,7 +361,7 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
   const auto mark_inexact = [](int64_t unforeseen, int64_t reruns, bool& exact, std::string& why) {
     if (unforeseen + reruns == 0) return;
     exact = false;
-    why = fmt::format("{} of the blocks that were tried were not as planned, and {} ran again alone",
+    why = fmt::format("{} of the blocks that were run differed from the plan, and {} were run again alone",
                       unforeseen, reruns);
   };
   const BlockRunner& runner = engine.runner();

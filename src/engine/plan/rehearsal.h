@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// Finds the budget that some work needs. Work that gets a rehearsal allocates and plans as in a run, but
-/// runs no block: zeros replace the model's outputs.
+/// Finds the budget that some work needs. Work with a rehearsal allocates and plans as in a run, but runs no
+/// block: zeros replace the model's outputs.
 class Rehearsal {
  public:
   /// Records that a part of the work needs a budget of `budget` bytes.

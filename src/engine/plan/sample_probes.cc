@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// Number of rows in a chunk, and maximum number of chunks of a probe, which is enough to distinguish chunks
-// from parts.
+// Number of rows in a chunk, and maximum number of chunks of a probe. The maximum is sufficient to
+// distinguish chunks from parts.
 constexpr int64_t kChunk = OrderTerms::kChunkRows;
 constexpr int64_t kMaxChunks = 3;
 
@@ -73,7 +73,7 @@ class SampleMaker {
     block.node_y.resize(static_cast<size_t>(block.nodes()), -1);
     std::vector<GraphShape> prefixes(hops_);
     GraphShape shape = shape_of_sample(batch_of(sample), std::span(block.node_y).first(seeds), prefixes);
-    // Only seeds have labels, and pairs are among seeds.
+    // Only seeds have labels, and pairs consist of seeds.
     item_kind(options_.items)
         .add_to_probe(block, shape, 0, sample.nodes_per_hop.front(),
                       [this](int64_t below) { return draw(below); });

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Parts of BLAS buffers and heap holes that are still untouched and that the next stage fills: after eight
-// stages up to 0.2 MiB more were measured than either count reports.
+// Bytes of BLAS buffers and heap holes that have not been touched yet and that the next stage will touch.
+// After eight stages, up to 0.2 MiB more were measured than either count reports.
 constexpr int64_t kUntouched = 192 * kKiB;
 
 int64_t left_outside(int64_t outside_ledger) {

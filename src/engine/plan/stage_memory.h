@@ -15,17 +15,17 @@ namespace plimsoll {
 /// time.
 class StageMemory {
  public:
-  /// `memory` is the share of the first stage. If none of it is outside the ledger, there is no budget, and
-  /// the cap stays. Resets the ledger's recent peak.
+  /// `memory` is the share of the first stage. If no part of it is outside the ledger, there is no budget,
+  /// and the cap is not changed. Resets the ledger's recent peak.
   explicit StageMemory(const MemoryShare& memory);
   StageMemory(const StageMemory&) = delete;
   StageMemory& operator=(const StageMemory&) = delete;
 
   /// Returns the share of this stage: without the bytes that earlier stages left.
   MemoryShare share() const;
-  /// How much more memory earlier stages may leave in another run, for example because the heap has holes in
-  /// other places or more stages run. A stated budget includes it, so that no later stage of a run is
-  /// refused.
+  /// Maximum additional memory that earlier stages may leave in another run, for example because the heap has
+  /// holes in other places or more stages run. A stated budget includes it, so that no later stage of a run
+  /// is refused.
   static constexpr int64_t kLeftVaries = kMiB;
   /// Maximum anonymous memory of the process since the stage started, in bytes, sampled.
   int64_t peak_anonymous() { return meter_.peak_anonymous(); }

@@ -22,8 +22,8 @@ namespace {
 
 using at::Tensor;
 
-// Operations that torch knows without data only in Python. These versions allocate the same memory as the
-// operations on the CPU.
+// Operations whose shape-only versions torch has only in Python. These versions allocate the same memory as
+// the operations on the CPU.
 
 Tensor relu_meta(const Tensor& x) {
   return at::clamp_min(x, 0);
@@ -94,7 +94,7 @@ Three native_batch_norm_backward_meta(const Tensor&, const Tensor& input, const 
   return {dx, dweight, dbias};
 }
 
-// The number of rows that are normalised, at least 1.
+// Returns the number of rows that are normalised, at least 1.
 int64_t rows_of(const Tensor& input, at::IntArrayRef shape) {
   return input.numel() / c10::multiply_integers(shape);
 }
@@ -157,7 +157,7 @@ Tensor& logical_and_out_meta(const Tensor&, const Tensor&, Tensor& out) {
   return out;
 }
 
-// The sum has the type of its result: booleans and integers are counted in 64 bits.
+// The sum has the type of the result; booleans and integers are summed in 64 bits.
 Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
                 std::optional<at::ScalarType> dtype) {
   Tensor out = at::meta::sum(self, dims, keep, dtype);
@@ -165,13 +165,13 @@ Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
   return out;
 }
 
-// With data, the gradient of gather() is summed in place.
+// With data, torch sums the gradient of gather() in place.
 Tensor scatter_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values) {
   if (std::string_view(current_operation()) == "GatherBackward0") return self;
   return at::meta::scatter_add(self, dim, index, values);
 }
 
-// With data, the gradient of index_select() is summed in place.
+// With data, torch sums the gradient of index_select() in place.
 Tensor index_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                       const at::Scalar& alpha) {
   if (std::string_view(current_operation()) == "IndexSelectBackward0") return self;
@@ -208,7 +208,7 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("sub_.Tensor", with_common_<&at::meta::sub_, const at::Scalar&>);
 }
 
-// The prefixes of a trimmed sample, as in collate().
+// Returns the prefixes of a trimmed sample, as in collate().
 std::vector<Prefix> prefixes_of(const Terms& t) {
   std::vector<Prefix> prefixes;
   for (size_t p = 0; p < prefixes_in(t); ++p)
@@ -220,10 +220,11 @@ TrimmedLayers layers_of(const Terms& t, const std::vector<Prefix>& prefixes, con
   return {prefixes, {t[kNodes], t[kEdges]}, options.layers};
 }
 
-// The orders that layers may read: that of all edges, and those of the prefixes of a trimmed sample.
+// Returns the sizes of the orders that layers may read: the order of all edges, and those of the prefixes of
+// a trimmed sample.
 std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   const Terms& t = block.terms;
-  if (t[kParts] > 0) return {};  // Their orders keep all edges.
+  if (t[kParts] > 0) return {};  // Orders of samples with types keep all edges.
   std::vector<OrderSizes> orders{{.closed = block.closed,
                                   .pieces = 4 * t[kGroups],  // Enough pieces to form that number of groups.
                                   .largest = t[kPieceRows],
@@ -246,7 +247,7 @@ Terms parts_of(const Terms& t, const SampleLayout& layout) {
   return counts;
 }
 
-// The tensors that collate_types() does not allocate.
+// Makes the tensors that collate_types() does not allocate.
 Batch given_types(const Terms& t, const RowWidths& widths, const at::TensorOptions& meta) {
   Batch batch;
   count_nodes(*widths.layout, parts_of(t, *widths.layout), batch.types);
@@ -261,7 +262,7 @@ Batch given_types(const Terms& t, const RowWidths& widths, const at::TensorOptio
   return batch;
 }
 
-// Makes the other tensors of a batch, like collate_types().
+// Adds the other tensors of a batch, like collate_types().
 Batch collate_types_without_data(Batch batch, const Terms& t, const SampleLayout& layout,
                                  const CollateOptions& options) {
   const ModuleScope scope(kBatchModule);
@@ -274,7 +275,7 @@ Batch collate_types_without_data(Batch batch, const Terms& t, const SampleLayout
   return batch;
 }
 
-// The tensors that collate() does not allocate.
+// Makes the tensors that collate() does not allocate.
 Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions& options) {
   const at::TensorOptions meta(c10::DeviceType::Meta);
   if (widths.layout != nullptr) return given_types(t, widths, meta);
@@ -297,7 +298,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   return batch;
 }
 
-// Makes the other tensors of a batch, like collate().
+// Adds the other tensors of a batch, like collate().
 Batch collate_without_data(Batch batch, const Terms& t, const RowWidths& widths,
                            const CollateOptions& options) {
   if (widths.layout != nullptr)

@@ -23,8 +23,8 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
 inline constexpr const char* kBatchModule = "batch";
 
 /// Returns the tape of a block on a CUDA device: the project's operators allocate like their CUDA kernels,
-/// torch's own as on the CPU. The tensors of the block's source are copied to the device, so they are part of
-/// the tape.
+/// and torch's own operators as on the CPU. The tensors of the block's source are copied to the device, so
+/// they are part of the tape.
 struct CudaTape {
   Tape tape;
   std::vector<std::string> without_cuda;  ///< Same as MetaTensors::without_cuda().

@@ -44,7 +44,7 @@ class TypedProbeMaker {
     block.codes.resize(block.codes.size() + static_cast<size_t>(nodes * type.codes()), 0);
   }
 
-  // Edges lead into nodes of the hop before theirs or a nearer one.
+  // Edges lead to nodes of the previous hop or of an earlier one.
   void add_edges(const SampleLayout::Edges& type, GraphBlock& block) {
     const std::span<const int64_t> counts(block.parts);
     int64_t edges = 0;
@@ -67,7 +67,8 @@ class TypedProbeMaker {
     return nodes;
   }
 
-  // The first graph stands for all nodes and edges. Counts of graphs are without padding.
+  // The counts of all nodes and edges are assigned to the first graph. Counts of graphs do not include
+  // padding.
   BlockTerms terms_of_probe(const GraphBlock& block) const {
     std::vector<GraphShape> shapes(block.graph.size());
     std::vector<int64_t> padding(block.parts.size(), 0);

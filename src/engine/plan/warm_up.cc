@@ -45,8 +45,8 @@ FloorParts warm_up_torch(int threads) {
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
-  // Memory that the operations freed is not part of the floor: blocks would fill it, and the plan would count
-  // it twice.
+  // Memory that the operations freed must not be part of the floor: blocks would use it, and the plan would
+  // count it twice.
   give_back_freed_memory();
   parts.blas = process_memory().anonymous - parts.program - parts.threads;
   warm_blas = blas_bytes().value_or(0);

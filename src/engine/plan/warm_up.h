@@ -8,10 +8,10 @@
 
 namespace plimsoll {
 
-/// The parts of the floor of a process with torch, in anonymous bytes as measured.
+/// The parts of the floor of a process with torch, in measured anonymous bytes.
 struct FloorParts {
   int64_t program = 0;  ///< The program and torch, before they do anything.
-  int64_t threads = 0;  ///< Memory that threads keep once they are started.
+  int64_t threads = 0;  ///< Memory that threads keep after they are started.
   int64_t blas = 0;     ///< BLAS buffers, and other memory that the first operations allocate.
 };
 

@@ -32,7 +32,7 @@ ColumnKey key_of(const ColumnOptions& options) {
   return {options.objective->parameters().hash(), options.data, settings.hex64()};
 }
 
-// Memory for predicting on ranks.
+// Returns the memory that predicting on several ranks needs.
 int64_t bytes_on_ranks(const ColumnOptions& options) {
   return bytes_to_predict_on_ranks(*options.objective, options.shapes, limits_of(options.recipe->training),
                                    {options.graphs}, options.run.ranks);
@@ -106,7 +106,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
     predict(nullptr);
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
   auto column = find_column(options, file, key);
-  if (!column) throw Failure(file.path().string() + ": was written, but no longer exists");
+  if (!column) throw Failure(file.path().string() + ": the file was written, but no longer exists");
   result.column = std::move(*column);
   return result;
 }

@@ -26,7 +26,7 @@ namespace plimsoll {
 namespace {
 
 // Memory of a thread in addition to its BLAS buffers: its stack, tensor objects, and memory that malloc
-// loses. With two threads, 0.2 to 0.4 MiB each were measured.
+// loses. With two threads, 0.2 to 0.4 MiB per thread were measured.
 constexpr int64_t kHeapOfWorker = 256 * kKiB;
 
 // Counts the edges into each node, self-loops excluded, or sums their weights.
@@ -51,13 +51,13 @@ Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight)
   return degrees;
 }
 
-// Makes a sparse file of `numbers` f32 zeros, which uses no space on the disk.
+// Makes a sparse file of `numbers` f32 zeros, which uses no disk space.
 void make_zeros(const std::filesystem::path& path, int64_t numbers) {
   File::create(path);
   std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
 }
 
-// Joins the layers' outputs for nodes and computes their logits.
+// Joins the layers' outputs for some nodes and computes the nodes' logits.
 class NodeHead {
  public:
   NodeHead(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
@@ -103,7 +103,7 @@ class Layers {
 
   // Restricts the layers to what these nodes need. The rows of other nodes may be zeros.
   void restrict_to(std::span<const int64_t> nodes) {
-    if (options_.rehearsal != nullptr) return;  // The smallest budget is that of all nodes.
+    if (options_.rehearsal != nullptr) return;  // The budget is stated for the prediction of all nodes.
     topology_.resize(topology_.min_bytes());
     needed_ = needed_pieces(topology_, pieces_, nodes, model_.options().layers);
   }
@@ -156,15 +156,15 @@ class Layers {
     }
     // The slack of the budget covers the heap of the first worker.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
-    // With several workers, half of the memory is used for caches, as far as these are useful: otherwise most
-    // workers would wait for rows.
+    // With several workers, up to half of the memory is used for caches, because most workers would otherwise
+    // wait for rows.
     const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.memory.threads));
     if (count > 0) try {
         const BudgetCaps::Reservation heap(count * each.heap - kHeapOfWorker);
         return run(layer, layer_run, layer_run.begin(count, each), path);
-      } catch (const BudgetExceeded&) {  // A piece left more holes than planned.
+      } catch (const BudgetExceeded&) {  // A piece left more holes in the heap than planned.
       }
     const BudgetCaps::Reservation heap(grown_);
     try {
@@ -190,7 +190,7 @@ class Layers {
     });
   }
 
-  // The budget for `needed` bytes of the ledger, including the bytes outside the ledger.
+  // Returns the budget for `needed` bytes of the ledger, including the bytes outside the ledger.
   int64_t budget_for(int64_t needed) const { return stated_budget(options_.memory.outside_ledger + needed); }
 
   [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
@@ -199,7 +199,7 @@ class Layers {
     const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
     const PieceSize& largest = pieces_.largest;
     throw BudgetTooSmall(fmt::format(
-        "nodes are evaluated from all their neighbours, up to {} nodes with {} edges at a time: the "
+        "nodes are evaluated from all their neighbours, up to {} nodes with {} edges at a time; the "
         "smallest budget that works is {} bytes ({}); raise --budget",
         largest.targets, largest.edges, budget, format_bytes(budget)));
   }
@@ -211,8 +211,8 @@ class Layers {
   const Pieces pieces_;
   std::vector<NeededPieces> needed_;  // The pieces of each layer.
   Vector<float, Tag::columns> degrees_;
-  std::vector<PieceMemory> workers_;  // Memory of a worker in the first layer, and in each later one.
-  int64_t max_ = 0;                   // Maximum of these, in bytes.
+  std::vector<PieceMemory> workers_;  // Memory of a worker in the first layer, and in each later layer.
+  int64_t max_ = 0;                   // Maximum of workers_, in bytes.
   int64_t grown_ = 0;                 // Growth of a thread's BLAS buffers.
 };
 

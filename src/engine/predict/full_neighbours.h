@@ -17,10 +17,11 @@ namespace plimsoll {
 
 struct FullNeighbourOptions {
   std::filesystem::path scratch;   ///< An existing folder with space for layer_bytes().
-  MemoryShare memory = {};         ///< There is no budget if none of it is outside the ledger.
-  Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run; may be null.
+  MemoryShare memory = {};         ///< If no part of it is outside the ledger, there is no budget.
+  Rehearsal* rehearsal = nullptr;  ///< If set, it receives the budget that the prediction needs, and no layer
+                                   ///< is run; null: run.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
-  FeatureOrder order = {};  ///< The order in which the model reads the graph's features.
+  FeatureOrder order = {};  ///< Where the model finds each of its features in the graph's features.
 };
 
 /// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
@@ -47,14 +48,14 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);
-/// Does the same, but passes the outputs to `take`, for some nodes at a time, in their order; in a rehearsal
-/// only for the first ones. Errors: also those of `take`.
+/// Does the same, but passes the outputs to `take`, some nodes at a time and in order; in a rehearsal only
+/// the first nodes. Errors: also those of `take`.
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    const std::function<void(const NodePredictions&)>& take);
 
-/// Predicts every node, some nodes at a time and in their order; in a rehearsal only the first ones. Errors:
-/// those of predict_nodes() and of `take`.
+/// Predicts every node, some nodes at a time and in order; in a rehearsal only the first nodes. Errors: those
+/// of predict_nodes() and of `take`.
 void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                         const FullNeighbourOptions& options,
                         const std::function<void(const NodePredictions&)>& take);

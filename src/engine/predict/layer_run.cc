@@ -19,7 +19,7 @@
 namespace plimsoll {
 namespace {
 
-// Pieces of different sizes leave different holes; this share is added for them.
+// Pieces of different sizes leave different holes in the heap; this share is added for them.
 constexpr int64_t kHolesShare = 8;
 // If samples reserve memory for this number of nodes, freeing one and making the next leaves no holes in the
 // heap.
@@ -41,7 +41,7 @@ struct LayerScope {
   const c10::AutoGradMode no_gradients{false};
 };
 
-// Makes the batch that layer `layer` reads. `nodes` is empty for a made-up block.
+// Makes the batch that layer `layer` reads. `nodes` is empty for a synthetic block.
 Batch make_batch(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
                  std::span<const int64_t> nodes, std::span<const float> degrees) {
   Batch batch = collate(block, widths, collate_options(model));
@@ -87,8 +87,8 @@ void drop_self_loops(SampledSubgraph& sample) {
 
 }  // namespace
 
-// Measures a part of the largest piece if the whole does not fit: the memory of a piece grows at most in
-// proportion to its counts.
+// Measures a part of the largest piece if the whole piece does not fit. The memory of a piece grows at most
+// in proportion to its counts.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths) {
   for (int64_t parts = 1;; parts *= 2) {
@@ -171,7 +171,7 @@ void LayerRun::begin_pieces() {
   due_ = next_;
 }
 
-// Returns the first needed piece from `number` on, count() after the last.
+// Returns the first needed piece from `number` on; count() if there is none.
 int64_t LayerRun::needed_from(int64_t number) const {
   if (!needed_ || number >= pieces_.count()) return number;
   const int64_t next = needed_->next(number);
@@ -205,7 +205,7 @@ bool LayerRun::take(Worker& worker) {
 
 int64_t LayerRun::run(Worker& worker, Turn& turn,
                       const std::function<void(int64_t, const at::Tensor&)>& use) {
-  // Memory that grew for the last piece left holes that are not counted.
+  // Memory that grew for the previous piece left holes that are not counted.
   if (reserved_nodes_ == 0) give_back_freed_memory();
   const RangeScope range(worker.range_);
   const LayerScope scope;
@@ -230,7 +230,7 @@ int64_t LayerRun::run(Worker& worker, Turn& turn,
   return piece.end;
 }
 
-// The targets come first, and then the nodes from which they have edges.
+// Adds the targets first, and then the nodes from which edges lead to them.
 void LayerRun::fill(Worker& worker) {
   const SampledSubgraph& sample = worker.piece_.batch.sample;
   GraphBlock& block = worker.block_;

@@ -33,8 +33,8 @@ struct SampledPiece {
 };
 
 /// Returns the memory that a worker needs for any of the pieces in a layer that reads such rows. It is
-/// measured with a made-up piece, or with a part of it if the whole does not fit. No worker may exist.
-/// Errors: BudgetExceeded if there is hardly any memory.
+/// measured with a synthetic piece, or with part of that piece if the whole does not fit. No worker may
+/// exist. Errors: BudgetExceeded if there is hardly any memory.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths);
 
@@ -42,14 +42,14 @@ PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& lar
 /// layer do not fit into memory, pieces are sampled ahead and their rows are read in file order.
 class LayerRun {
  public:
-  /// `from` are the outputs of the layer before, or the features. Only the `needed` pieces run. `degrees` are
-  /// those of all nodes, if the convolution needs them. `order` is that of the graph's features. All
-  /// arguments must outlive the object. Errors: those of RowReader, BudgetExceeded.
+  /// `from` has the outputs of the previous layer, or the features. Only the `needed` pieces run. `degrees`
+  /// has the degrees of all nodes, if the convolution needs them. `order` is the order of the graph's
+  /// features. All arguments must outlive the object. Errors: those of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
            const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
            const FeatureOrder& order);
 
-  /// Bytes with which all rows and edges stay in memory.
+  /// Bytes of caches that hold all rows and edges.
   int64_t max_cache_bytes() const {
     return rows_.max_bytes() + topology_.max_bytes() - topology_.min_bytes();
   }
@@ -61,7 +61,7 @@ class LayerRun {
 
    private:
     friend class LayerRun;
-    int64_t number_ = 0;  // The piece that it runs.
+    int64_t number_ = 0;  // The piece that the worker runs.
     void sample(const Piece& piece, const Topology& topology, SampledPiece& sampled);
 
     NeighbourSampler sampler_;
@@ -70,10 +70,10 @@ class LayerRun {
     GraphBlock block_;
     SlabRange range_;
   };
-  /// Makes `workers` workers, each with memory for pieces of size `each`, and gives the rest to caches of
-  /// edges and rows (share_caches). begin_alone() makes one worker that allocates what its pieces need,
-  /// without caches. The workers must be destroyed before the next call, and before the LayerRun. Errors:
-  /// BudgetExceeded, those of RowReader.
+  /// Makes `workers` workers, each with memory for pieces of size `each`, and uses the remaining memory for
+  /// caches of edges and rows (share_caches). begin_alone() makes one worker that allocates what its pieces
+  /// need, without caches. The workers must be destroyed before the next call, and before the LayerRun.
+  /// Errors: BudgetExceeded, those of RowReader.
   std::vector<Worker> begin(int workers, const PieceMemory& each);
   std::vector<Worker> begin_alone();
 

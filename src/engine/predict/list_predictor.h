@@ -13,7 +13,8 @@
 
 namespace plimsoll {
 
-/// Inputs that all evaluations of graphs have in common. All are views of objects that the caller owns.
+/// Inputs that all evaluations of graphs have in common. The members are views of objects that the caller
+/// owns.
 struct EvaluationInput {
   const BlockSource& source;
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
@@ -22,13 +23,14 @@ struct EvaluationInput {
   MemoryShare memory = {};
   Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null without ranks.
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  Rehearsal* rehearsal = nullptr;    ///< If set, it gets the needed budget, and no block is run; may be null.
+  Rehearsal* rehearsal = nullptr;    ///< If set, it receives the budget that the work needs, and no block is
+                                     ///< run; null: run.
   const std::vector<NamedGraphList>& lists;  ///< Lists, which are evaluated one after the other.
 };
 
 /// Makes the engine for all lists. Before this call the caller must allocate all memory that it holds in
-/// addition to the blocks. The blocks get the rest, except for `later` bytes that the caller allocates while
-/// the engine exists. Errors: BudgetTooSmall.
+/// addition to the blocks. The blocks use the remaining memory, except for `later` bytes that the caller
+/// allocates while the engine exists. Errors: BudgetTooSmall.
 PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
 /// Predicts the lists with one engine, into one buffer. In a rehearsal all outputs are zeros. Not

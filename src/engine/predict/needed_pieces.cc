@@ -13,7 +13,7 @@ namespace {
 // A layer that needs more than this share of the pieces computes all of them, without reading the edges.
 constexpr double kMaxShare = 0.75;
 
-// Reads lists of edges, some edges at a time.
+// Reads lists of edges, a limited number of edges at a time.
 class ListParts {
  public:
   explicit ListParts(const Topology& topology) : topology_(topology), edges_(kEdges), neighbours_(kEdges) {}
@@ -39,7 +39,7 @@ class ListParts {
   Vector<int64_t, Tag::blocks> edges_, neighbours_;
 };
 
-// Returns the pieces that contain a node of the set, or nullopt if these are most pieces.
+// Returns the pieces that contain a node of the set; nullopt if most pieces do.
 NeededPieces pieces_with(const RowSet& nodes, const Pieces& pieces) {
   RowSet found(pieces.count());
   int64_t count = 0;
@@ -47,7 +47,7 @@ NeededPieces pieces_with(const RowSet& nodes, const Pieces& pieces) {
   for (int64_t number = 0; number < pieces.count() && next != RowSet::kNone; ++number) {
     const int64_t end = pieces.nodes_until(number);
     const int64_t begin = pieces.begins[static_cast<size_t>(number)];
-    // A chunk that is not the last of its hub ends where it begins.
+    // A chunk that is not the last of its hub has the same begin and end.
     if (next >= std::max(end, begin + 1)) continue;
     found.add(number);
     ++count;

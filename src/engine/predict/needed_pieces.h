@@ -18,8 +18,8 @@ using NeededPieces = std::optional<RowSet>;
 /// the last layer the pieces of these nodes, and in each earlier layer also those of the nodes that the next
 /// layer reads. Whole pieces are computed, so that the outputs have the same bits as if all nodes were
 /// computed. A layer that needs most pieces computes all of them, and so do the layers before it. Needs half
-/// a byte per node of the graph while it runs, and returns all pieces if that does not fit. Errors: those of
-/// the topology.
+/// a byte per node of the graph while it runs, and returns all pieces if this memory is not available.
+/// Errors: those of the topology.
 std::vector<NeededPieces> needed_pieces(const Topology& topology, const Pieces& pieces,
                                         std::span<const int64_t> nodes, int64_t layers);
 

@@ -12,12 +12,13 @@ namespace plimsoll {
 /// pieces.
 struct PieceSize {
   int64_t targets = 0;  ///< Number of nodes that are predicted.
-  int64_t edges = 0;    ///< Number of edges into them.
-  int64_t nodes = 0;    ///< Number of targets, and of nodes from which the edges lead to them.
+  int64_t edges = 0;    ///< Number of edges into the targets.
+  int64_t nodes = 0;    ///< Number of nodes of the piece: targets, and nodes from which edges lead to
+                        ///< targets.
   int64_t max_in = 0;   ///< Maximum number of edges into one node.
 
   void raise_to(const PieceSize& other);
-  /// Returns an n-th of each size, rounded up.
+  /// Returns 1/n of each size, rounded up.
   PieceSize part(int64_t n) const;
 };
 
@@ -55,7 +56,7 @@ Pieces cut_pieces(const Topology& topology);
 
 /// Memory of a thread that predicts pieces, in bytes.
 struct PieceMemory {
-  int64_t tensors = 0;  ///< Bytes of its range of the slab.
+  int64_t tensors = 0;  ///< Bytes of the thread's range of the slab.
   int64_t graphs = 0;   ///< Bytes of the sample, and of the block made from it.
   int64_t heap = 0;     ///< Bytes outside the ledger.
   int64_t sum() const { return tensors + graphs + heap; }

@@ -56,7 +56,8 @@ void check(const Tensor& x, int64_t sources, int64_t targets, const Optional& so
                  "edge_scale [E] of x's dtype, E as in the order");
 }
 
-// The incoming edges of each row: where they begin, their source rows, and their indices.
+// The incoming edges of each row: the index of its first edge, the source rows of edges, and the indices of
+// edges.
 struct Entries {
   const int32_t* ptr;
   const int32_t* index;
@@ -170,7 +171,7 @@ Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& 
                           const Optional& target_scale, SymCount targets, const Optional& edge_scale) {
   for (const Optional* scale : {&source_scale, &target_scale, &edge_scale})
     if (*scale && (*scale)->requires_grad())
-      throw UsageError("aggregate: scales are numbers, not variables; multiply x or the result instead");
+      throw UsageError("aggregate: scales have no gradients; multiply x or the result instead");
   return AggregateFunction::apply(x, order, source_scale, target_scale, targets, edge_scale);
 }
 

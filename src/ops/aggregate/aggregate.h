@@ -16,7 +16,7 @@ namespace plimsoll {
 /// one row per target; T = S unless `targets` is given. Scales have x's dtype and are [S], [T] and, in the
 /// order of the caller's edges, [E]; an undefined scale stands for 1. Differentiable once, by x only.
 /// torch.ops.plimsoll.aggregate is the same function. No tensor of size edges x F is allocated. Errors:
-/// UsageError for shapes and dtypes; InputError for an order with other counts.
+/// UsageError for wrong shapes or dtypes; InputError for an order with other counts.
 at::Tensor aggregate(const at::Tensor& x, const at::Tensor& order, const at::Tensor& source_scale,
                      const at::Tensor& target_scale, std::optional<int64_t> targets = std::nullopt,
                      const at::Tensor& edge_scale = {});

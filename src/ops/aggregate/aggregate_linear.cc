@@ -53,7 +53,7 @@ LinearSizes check_linear(const Tensor& x, const Tensor& weight, const Optional& 
   if (target_scale) require_like(x, *target_scale, {sizes.nodes}, "target_scale [N] of x's dtype");
   if (self_scale) require_like(x, *self_scale, {1}, "self_scale [1] of x's dtype");
   if (root && self_scale)
-    throw UsageError("aggregate_linear: found root and self_scale, expected one of them");
+    throw UsageError("aggregate_linear: found root and self_scale, expected at most one of them");
   return sizes;
 }
 
@@ -280,8 +280,7 @@ Tensor aggregate_linear_autograd(const Tensor& x, const Tensor& order, const Ten
                                  const Optional& root, const Optional& bias, const Optional& target_scale,
                                  const Optional& self_scale) {
   for (const Optional* scale : {&target_scale, &self_scale})
-    if (*scale && (*scale)->requires_grad())
-      throw UsageError("aggregate_linear: scales are numbers, not variables");
+    if (*scale && (*scale)->requires_grad()) throw UsageError("aggregate_linear: scales have no gradients");
   return AggregateLinearFunction::apply(x, order, weight, root, bias, target_scale, self_scale);
 }
 

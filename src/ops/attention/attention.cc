@@ -22,16 +22,19 @@ at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t tar
           "edge_index i64 [2, E]", edge_index);
   if (sources < 0 || targets < 0 || (same_nodes && sources != targets))
     throw UsageError(
-        fmt::format("edge_order: {} sources and {} targets cannot be the same nodes", sources, targets));
+        fmt::format("edge_order: found {} sources and {} targets, expected 0 or more of each, and equal "
+                    "numbers with same_nodes",
+                    sources, targets));
   // The check precedes the allocation; the error of make_edge_order() names the counts.
   if (std::max({edge_index.size(1), sources, targets}) >= std::numeric_limits<int32_t>::max())
-    throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
+    throw UsageError(fmt::format("found {} edges between {} and {} nodes, expected at most 2^31 - 2 of each",
                                  edge_index.size(1), sources, targets));
   std::span<const int64_t> graphs;
   if (ptr.defined()) {
     require(ptr.dim() == 1 && ptr.scalar_type() == at::kLong && ptr.numel() > 0 && ptr.is_contiguous() &&
                 ptr.device() == edge_index.device() && same_nodes,
-            "ptr i64 [G + 1] next to edge_index, only if sources and targets are the same nodes", ptr);
+            "ptr i64 [G + 1] on edge_index's device, and only if sources and targets are the same nodes",
+            ptr);
     if (ptr.is_cpu()) graphs = {ptr.const_data_ptr<int64_t>(), static_cast<size_t>(ptr.numel())};
   }
   if (!edge_index.is_cpu() && !edge_index.is_meta())

@@ -28,7 +28,7 @@ struct Layer {
   int64_t alpha() const {
     return shape.return_attention ? scores(shape.edges + (shape.loops ? shape.targets : 0)) : 0;
   }
-  // Number of ranges of nodes, of their groups, and of the threads that process a number of ranges.
+  // Number of ranges of nodes, of groups of ranges, and of threads that process a given number of ranges.
   int64_t ranges() const { return closed ? shape.order.pieces : parts(shape.targets, kProductRows); }
   int64_t groups() const { return AttentionRanges::groups_of(ranges()); }
   int64_t threads(int64_t work) const { return std::min<int64_t>(shape.threads, work); }
@@ -38,7 +38,7 @@ struct Layer {
     if (!rounds) return 0;
     return 2 * (max_rows * (width + features) + width * features) * sum;
   }
-  // Returns the bytes of the handoff, which has two numbers per score, and of the edges by source.
+  // Returns the bytes of `handoff`, which has two numbers per score, and of the edges by source.
   int64_t handed_on() const {
     return scores(2 * (shape.order.edges + (shape.loops ? shape.targets : 0))) +
            (shape.sources + 1 + 2 * shape.order.edges) * static_cast<int64_t>(sizeof(int32_t));

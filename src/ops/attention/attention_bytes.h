@@ -30,7 +30,7 @@ struct OrderSizes {
   int64_t largest = 0;  ///< Nodes of the largest piece.
   int64_t edges = 0;    ///< Number of edges in the order, without the self-loops that were left out.
   int64_t max_in = 0;   ///< Maximum edges of one target.
-  int64_t numbers = 0;  ///< Length of the order's array, if orders are identified by it.
+  int64_t numbers = 0;  ///< Length of the order's array, which identifies the order.
 };
 
 /// The shape of a layer. `edges` is E, the number of the caller's edges. target_features is 0 if targets are

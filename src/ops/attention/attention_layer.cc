@@ -14,9 +14,10 @@ int64_t alpha_rows(const AttentionSizes& sizes, const AttentionOptions& options)
 
 void check_options(const AttentionTensors& in, const AttentionOptions& options, const AttentionSizes& sizes) {
   if (options.loops && sizes.sources < sizes.targets)
-    throw UsageError("attention: self-loops need a source for every target");
+    throw UsageError(
+        "attention: found fewer sources than targets, expected a source for every target to add self-loops");
   if (!(options.dropout >= 0 && options.dropout < 1))
-    throw UsageError("attention: dropout must lie in [0, 1)");
+    throw UsageError("attention: dropout must be in [0, 1)");
   if (options.dropout > 0) {
     require(in.seed.defined() && in.seed.scalar_type() == at::kLong && in.seed.numel() == 3 &&
                 in.seed.is_contiguous() && (in.seed.is_cpu() || in.x.is_meta()),
@@ -25,8 +26,9 @@ void check_options(const AttentionTensors& in, const AttentionOptions& options, 
   if (options.dropout > 0 && in.seed.is_cpu()) {
     const int64_t* const seed = in.seed.const_data_ptr<int64_t>();
     if (seed[1] < 0 || seed[1] > 65535 || seed[2] < 0 || seed[2] > 4294967295)
-      throw UsageError(
-          fmt::format("attention: layer {} must be below 65536 and epoch {} below 2^32", seed[1], seed[2]));
+      throw UsageError(fmt::format(
+          "attention: found layer {} and epoch {}, expected a layer below 65536 and an epoch below 2^32",
+          seed[1], seed[2]));
   }
   if (in.keys.defined())
     require(in.keys.scalar_type() == at::kLong && in.keys.dim() == 2 && in.keys.size(0) == 3 &&
@@ -48,7 +50,7 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
           "weight [H*D, F] with the number of heads given", in.weight);
   require(in.order.scalar_type() == at::kInt && in.order.dim() == 1 && in.order.is_contiguous() &&
               in.order.numel() >= edge_order_size(targets, 0) && in.order.device() == x.device(),
-          "order i32 as edge_order() makes it for these nodes, on x's device", in.order);
+          "order i32 made by edge_order() for these nodes, on x's device", in.order);
   const AttentionSizes sizes{.sources = x.size(0),
                              .targets = targets,
                              .edges = edges_of_order(in.order.numel(), targets),
@@ -59,7 +61,7 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
   require_like(x, in.weight, {sizes.width(), sizes.features}, "weight [H*D, F] of x's dtype");
   if (edge_features > 0)
     require_like(x, in.edge_attr, {sizes.edges, edge_features},
-                 "edge_attr [E, K] of x's dtype, E and K as elsewhere");
+                 "edge_attr [E, K] of x's dtype, with E from order and K from the weights");
   else
     require(!in.edge_attr.defined(), "edge_attr only together with the weights of edge features",
             in.edge_attr);
@@ -76,7 +78,8 @@ void check_kept_z(const AttentionTensors& in, const AttentionSizes& sizes, const
 
 void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& kept,
                        int64_t rows) {
-  require_sums(in.x, kept, {rows, sizes.heads}, "what forward kept of the scores of these inputs");
+  require_sums(in.x, kept, {rows, sizes.heads},
+               "the scores or statistics that forward kept for these inputs");
 }
 
 void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,

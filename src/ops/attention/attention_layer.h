@@ -93,7 +93,7 @@ void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const
   layer.bias = read<T>(in.bias);
 }
 
-/// Does the same and also sets the order.
+/// Does the same as the function above, and also sets the order.
 template <typename T, typename Stored>
 void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                 const AttentionOptions& options) {

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the index in `sorted` at which each of the nodes 0 .. nodes-1 begins, and the end.
+// Returns the index in `sorted` of the first entry of each of the nodes 0 .. nodes-1, followed by the end.
 at::Tensor places(const at::Tensor& sorted, int64_t nodes) {
   return at::searchsorted(sorted, at::arange(nodes + 1, sorted.options()), /*out_int32=*/true);
 }
@@ -22,13 +22,15 @@ at::Tensor places(const at::Tensor& sorted, int64_t nodes) {
 void check_index(const at::Tensor& source, const at::Tensor& target, int64_t sources, int64_t targets) {
   const int64_t edges = source.numel();
   if (std::max({edges, sources, targets}) >= std::numeric_limits<int32_t>::max())
-    throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
+    throw UsageError(fmt::format("found {} edges between {} and {} nodes, expected at most 2^31 - 2 of each",
                                  edges, sources, targets));
   const auto outside = [](const at::Tensor& index, int64_t nodes) {
     return index.lt(0).logical_or(index.ge(nodes)).any();
   };
   if (outside(source, sources).logical_or(outside(target, targets)).item<bool>())
-    throw InputError(fmt::format("an edge does not go from one of {} nodes to one of {}", sources, targets));
+    throw InputError(fmt::format(
+        "found an edge with a node that does not exist, expected edges from {} sources to {} targets",
+        sources, targets));
 }
 
 }  // namespace

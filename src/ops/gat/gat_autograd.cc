@@ -132,7 +132,7 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
                                 kept(edge_attr), kept(q), kept(bias), kept(seed), kept(keys), z, s, t,
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
-    context->set_materialize_grads(false);  // Otherwise z would get a gradient as large as itself.
+    context->set_materialize_grads(false);  // Otherwise a zero gradient of the size of z would be allocated.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }

@@ -122,7 +122,7 @@ class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
                                 kept(target_bias), att, order, kept(edge_attr), kept(edge_weight), kept(bias),
                                 kept(seed), kept(keys), z, z_target, highest, scale});
     context->mark_non_differentiable({z, z_target, highest, scale});
-    context->set_materialize_grads(false);  // Otherwise z would get a gradient as large as itself.
+    context->set_materialize_grads(false);  // Otherwise a zero gradient of the size of z would be allocated.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, z_target, highest, scale};
   }

@@ -38,8 +38,8 @@ void check_classes(const int64_t* found, int64_t count, int64_t classes) {
   const auto* const wrong =
       std::find_if(found, found + count, [&](int64_t c) { return c < 0 || c >= classes; });
   if (wrong != found + count)
-    throw UsageError(fmt::format("linear losses: class {} at {}, expected one of 0 to {}", *wrong,
-                                 wrong - found, classes - 1));
+    throw UsageError(fmt::format("linear losses: found class {} at index {}, expected a class from 0 to {}",
+                                 *wrong, wrong - found, classes - 1));
 }
 
 void check_target(const Tensor& x, const Tensor& weight, const Tensor& target) {
@@ -57,8 +57,8 @@ void check_lists(const Tensor& x, const Tensor& weight, const Tensor& ptr, const
   const int64_t rows = x.size(0);
   if (p[0] != 0 || !std::is_sorted(p, p + rows + 1) || p[rows] > classes.size(0))
     throw UsageError(
-        fmt::format("linear losses: ptr goes from {} to {}, expected one that rises from 0 to at "
-                    "most {}, the classes listed",
+        fmt::format("linear losses: ptr goes from {} to {}, expected ascending numbers from 0 to at "
+                    "most {}, the number of listed classes",
                     p[0], p[rows], classes.size(0)));
   check_classes(classes.const_data_ptr<int64_t>(), p[rows], weight.size(0));
 }

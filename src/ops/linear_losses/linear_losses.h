@@ -31,11 +31,11 @@ at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, 
 
 /// Maximum number of rows of logits that are in memory at once.
 inline constexpr int64_t kLogitRows = 64;
-/// The same on a device, where the tile is larger because each operation has a fixed cost.
+/// The same maximum on a device, where it is larger because each operation has a fixed cost.
 inline constexpr int64_t kDeviceLogitRows = 2048;
 
-/// The operators without autograd, and the gradients with respect to x, weight and bias from the gradients of
-/// the losses.
+/// The operators without autograd, and functions that compute the gradients of x, weight and bias from the
+/// gradients of the losses.
 at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                     const at::Tensor& target);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_cross_entropy_backward_cpu(const at::Tensor& grad,

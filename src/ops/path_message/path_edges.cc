@@ -53,7 +53,7 @@ void refuse_too_many(int64_t nodes, const int64_t* row_begin, const int32_t* tar
       int64_t more;
       if (__builtin_mul_overflow(in[j], out, &more) || __builtin_add_overflow(walks, more, &walks))
         throw InputError(
-            fmt::format("paths: {} edges have 2^63 walks of three edges or more, expected fewer; use fewer "
+            fmt::format("paths: {} edges have 2^63 or more walks of three edges, expected fewer; use fewer "
                         "neighbours per node, or spanning trees",
                         row_begin[nodes]));
     }
@@ -67,7 +67,8 @@ PathEdges path_edges(const Tensor& edge_index, int64_t nodes, PathDirection dire
   require_on_host(edge_index, "paths");
   const int64_t edges = edge_index.size(1);
   if (nodes < 0 || nodes > kMax || edges > kMax)
-    throw UsageError(fmt::format("path_edges: {} nodes and {} edges, expected 0 to 2^31 - 1", nodes, edges));
+    throw UsageError(
+        fmt::format("path_edges: found {} nodes and {} edges, expected 0 to 2^31 - 1 of each", nodes, edges));
   PathEdges made{at::empty({nodes + 1}, edge_index.options()),
                  at::empty({edges}, edge_index.options().dtype(at::kInt))};
   const WorkspaceScope workspace;

@@ -35,11 +35,12 @@ void check_numbers(const Tensor& pos, bool planar) {
   for (int64_t n = 0; n < pos.size(0); ++n) {
     for (int64_t c = 0; c < 3; ++c)
       if (!std::isfinite(r[3 * n + c]))
-        throw InputError(fmt::format("path_message: pos of node {} has {} at {}, expected numbers", n,
+        throw InputError(fmt::format("path_message: pos of node {} has {} at {}, expected a finite number", n,
                                      r[3 * n + c], "xyz"[c]));
     if (planar && r[3 * n + 2] != r[2])
       throw UsageError(
-          fmt::format("path_message: planar, but z is {} at node {} and {} at node 0; leave planar out",
+          fmt::format("path_message: with planar, z must be equal for all nodes, but is {} at node {} and {} "
+                      "at node 0; leave planar out",
                       r[3 * n + 2], n, r[2]));
   }
 }
@@ -73,10 +74,11 @@ PathSizes check_path_layer(const Tensor& x, const Tensor& pos, const PathWeights
               pos.scalar_type() == x.scalar_type() && pos.device() == x.device(),
           "pos [N, 3] of x's dtype", pos);
   if (options.tile < kMinTile || options.tile > kMaxTile)
-    throw UsageError(
-        fmt::format("path_message: a tile of {} paths, expected {} to {}", options.tile, kMinTile, kMaxTile));
+    throw UsageError(fmt::format("path_message: found a tile of {} paths, expected {} to {}", options.tile,
+                                 kMinTile, kMaxTile));
   if (!(options.cutoff > 0) || !std::isfinite(options.cutoff))
-    throw UsageError(fmt::format("path_message: a cutoff of {}, expected a number above 0", options.cutoff));
+    throw UsageError(
+        fmt::format("path_message: found a cutoff of {}, expected a number above 0", options.cutoff));
   const auto inputs = [&](size_t w) {
     return weights[w].defined() && weights[w].dim() == 2 ? weights[w].size(1) : 0;
   };
@@ -92,7 +94,7 @@ PathSizes check_path_layer(const Tensor& x, const Tensor& pos, const PathWeights
                                             : sizes.angles >= 2 && sizes.torsions >= 2;
   if (sizes.distances < 2 || inputs(8) > kMaxWidth || !right)
     throw UsageError(fmt::format(
-        "path_message: MLPs of {}, {} and {} inputs, expected D, {}, each of D, A and T at least 2",
+        "path_message: found MLPs with {}, {} and {} inputs, expected D, {}, where D, A and T are at least 2",
         inputs(0), inputs(4), inputs(8),
         options.distances_only ? "D and D (distances only)" : "D + A and D + A + T"));
   for (size_t w = 0; w < weights.size(); w += 2) {

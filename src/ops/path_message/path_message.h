@@ -14,7 +14,7 @@ namespace plimsoll {
 struct PathOptions {
   int64_t tile = 256;  ///< Maximum number of paths in memory at once, 16 to 65536. The result depends on it,
                        ///< because it determines how sums are cut.
-  double cutoff = 10;  ///< The Gaussians of distances cover 0 .. cutoff; must be above 0.
+  double cutoff = 10;  ///< The Gaussians of distances cover 0 .. cutoff. The cutoff must be above 0.
   PathMode mode = PathMode::corrected;
   bool distances_only = false;  ///< Whether angles and torsions are left out; see PathWeights.
   bool planar = false;  ///< Whether all z coordinates of pos are equal. Paths that differ only in k then
@@ -38,7 +38,7 @@ PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection 
 /// i, i). The time is proportional to the number of pairs of consecutive edges.
 at::Tensor path_counts(const PathEdges& edges);
 
-/// Throws UsageError for shapes and dtypes, InputError for edges that path_edges() cannot have created.
+/// Throws UsageError for wrong shapes or dtypes, and InputError for edges that path_edges() cannot have made.
 void check_path_edges(const PathEdges& edges, int64_t nodes);
 
 /// The parameters of one layer, in the order and with the shapes of SGMP's state_dict (Linear: weight

@@ -337,7 +337,8 @@ PathSizes check_on_device(const Tensor& x, const Tensor& pos, const PathEdges& e
 }  // namespace
 
 int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backward, size_t number_bytes) {
-  constexpr int64_t kSmall = 4096;  // Temporary memory of torch's operators, except for the parts that grow.
+  constexpr int64_t kSmall = 4096;  // Bytes of temporary memory of torch's operators, except for the parts
+                                    // that grow.
   const int64_t layer = number_bytes == sizeof(float)
                             ? DevicePieces<float>().lay_out(sizes, edges, backward, nullptr)
                             : DevicePieces<double>().lay_out(sizes, edges, backward, nullptr);

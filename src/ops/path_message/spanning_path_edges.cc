@@ -114,10 +114,10 @@ PathEdges spanning_path_edges(const Tensor& edge_index, const Tensor& node_keys,
   const int64_t nodes = node_keys.size(1);
   const int64_t edges = edge_index.size(1);
   if (nodes > kMax || edges > 2 * kMax || key.tree > 65535)
-    throw UsageError(
-        fmt::format("spanning_path_edges: {} nodes, {} edges and tree {}, expected up to 2^30 nodes, 2^31 "
-                    "edges and tree 65535",
-                    nodes, edges, key.tree));
+    throw UsageError(fmt::format(
+        "spanning_path_edges: found {} nodes, {} edges and tree {}, expected up to 2^30 nodes, 2^31 "
+        "edges and tree 65535",
+        nodes, edges, key.tree));
   const bool both = direction == PathDirection::both;
   PathEdges made{at::empty({nodes + 1}, edge_index.options()),
                  at::empty({both ? 2 * nodes : nodes}, edge_index.options().dtype(at::kInt))};

@@ -35,7 +35,8 @@ void check_ptr(const Tensor& ptr, int64_t rows) {
         fmt::format("segments: ptr goes from {} to {}, expected from 0 to {} rows", p[0], p[segments], rows));
   for (int64_t g = 0; g < segments; ++g)
     if (p[g] > p[g + 1])
-      throw UsageError(fmt::format("segments: ptr falls from {} to {} at segment {}", p[g], p[g + 1], g));
+      throw UsageError(fmt::format(
+          "segments: ptr falls from {} to {} at segment {}, expected ascending numbers", p[g], p[g + 1], g));
 }
 
 void check(const Tensor& x, const Tensor& ptr) {

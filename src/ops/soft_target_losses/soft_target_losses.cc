@@ -86,7 +86,7 @@ class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {
     const auto* const labels = y.const_data_ptr<int64_t>();
     for (int64_t g = 0; g < logits.size(0); ++g) {
       if (labels[g] < 0 || labels[g] >= classes)
-        throw InputError(fmt::format("a label is {}, expected one of {} classes", labels[g], classes));
+        throw InputError(fmt::format("found the label {}, expected one of {} classes", labels[g], classes));
       write<float>(losses)[g] = static_cast<float>(
           loss_of(read<float>(logits) + g * classes, read<float>(teacher) + g * classes, classes, labels[g],
                   {temperature, alpha}, write<float>(gradient) + g * classes));

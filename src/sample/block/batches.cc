@@ -20,7 +20,7 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch) {
 
 namespace {
 
-// Decides where blocks begin.
+// Decides where each block starts.
 class Cutter {
  public:
   explicit Cutter(const BlockLimits& limits) : limits_(limits) {}

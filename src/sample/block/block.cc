@@ -56,7 +56,7 @@ int64_t counts_of(const RowWidths& widths) {
   return widths.layout != nullptr ? static_cast<int64_t>(widths.layout->counts) : 0;
 }
 
-// Nodes of a block, with padding.
+// Returns the nodes of a block, with padding.
 int64_t nodes_of(const BlockSize& size, const RowWidths& widths) {
   return size.nodes + (widths.layout != nullptr ? widths.layout->padding() : 0);
 }
@@ -67,10 +67,10 @@ int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   return static_cast<int32_t>(value);
 }
 
-// In-degrees, self-loops first; the memory is reused for the next graph.
+// In-degrees, first with self-loops included. The memory is reused for the next graph.
 using Degrees = Vector<int32_t, Tag::blocks>;
 
-// Shape of the g-th graph of a block.
+// Returns the shape of the g-th graph of a block.
 GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
   const int64_t graph = block.graph[g];
   GraphShape shape;
@@ -82,7 +82,7 @@ GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
     const auto source = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e)]);
     const auto target = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e + 1)]);
     shape.self_loops += source == target;
-    // Edges with nodes that do not exist are refused when the graph is used.
+    // Edges to nodes that do not exist are refused when the graph is used.
     if (target < static_cast<uint32_t>(shape.nodes))
       ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
   }

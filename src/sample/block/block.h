@@ -58,7 +58,8 @@ struct RowWidths {
   int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
   bool planar = false;      ///< Whether all z coordinates of the source are equal.
   bool row_places = false;  ///< Whether GraphBlock::row_place is used.
-  /// If above 0, nodes have no features: the one number of a node is its number in the graph, below this.
+  /// If above 0, nodes have no features; the only number of a node is its index in the graph, which is below
+  /// this value.
   int64_t node_numbers = 0;
   int64_t node_codes = 0;  ///< Maximum codes per node of any type, if nodes have types.
   /// The types of nodes and edges (GraphBlock::parts); null if there is one of each.
@@ -92,9 +93,10 @@ struct GraphBlock {
   /// node order. If empty, x has a row for each node.
   Vector<int32_t, Tag::blocks> row_place;
 
-  // If nodes have types, the graphs are not one after the other. Nodes of a type are in the order of hops,
-  // then of graphs, and so are edges, which are numbered within the types of their ends. x has the numbers of
-  // each type, [nodes, numbers], and `edges` those of each edge type, one type after the other.
+  // If nodes have types, the block is not stored graph by graph. Nodes of a type are in the order of hops,
+  // then of graphs. Edges are in the same order, and their ends are numbered within each node type. x has the
+  // numbers of each node type, [nodes, numbers], and `edges` the edges of each edge type, one type after the
+  // other.
   Vector<int32_t, Tag::blocks> codes;  ///< Codes of each type, [columns, nodes], one type after the other.
   /// The sums of the counts of SampleLayout over the graphs of the block, with its padding; empty if nodes
   /// have no types.
@@ -125,7 +127,7 @@ struct ReadingCost {
   int64_t validating = 0;  ///< Number of validation graphs.
 };
 
-/// Work that was needed to compute the shapes of all graphs, if they had to be sampled for it.
+/// Work done to compute the shapes of all graphs, if the graphs had to be sampled for this.
 struct StartUpCost {
   int64_t graphs = 0;
   double seconds = 0;
@@ -142,7 +144,8 @@ class BlockSource {
   virtual int64_t node_features() const = 0;  ///< Features per node, F.
   virtual int64_t edge_features() const = 0;  ///< Features per edge, K.
   virtual RowWidths widths() const { return {node_features(), edge_features()}; }
-  /// Maximum widths that read() may use temporarily. If a block has space for them, read() allocates nothing.
+  /// Maximum widths that read() may need temporarily. If a block has space for them, read() allocates
+  /// nothing.
   virtual RowWidths room() const { return widths(); }
   /// Returns the splits and recordings of the graphs, the features and the vocabulary.
   virtual const GraphSetTables& tables() const = 0;
@@ -156,8 +159,8 @@ class BlockSource {
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
   /// Returns the graphs whose shapes shapes() bounds instead of computing them.
   virtual BoundedGraphs bounded() const { return {}; }
-  /// Overwrites the counts of what is predicted, labelled_nodes and pairs, in the shape of a bounded() graph
-  /// by those of the graph itself.
+  /// Overwrites the counts of items to predict, labelled_nodes and pairs, in the shape of a bounded() graph
+  /// with those of the graph itself.
   virtual void count_items(int64_t /*graph*/, GraphShape& /*shape*/) const {}
 
   /// Returns the cost of the last call of shapes(); nullopt if the source does not count it.
@@ -175,9 +178,9 @@ class BlockSource {
   virtual int64_t max_cache_bytes() const { return 0; }
   /// Replaces the cache by one of this many bytes. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
-  /// Makes what reading these graphs needs, if it is not made yet, while no block is in memory. `lend` frees
-  /// memory for that time; it is called at most once, and only if something is made. Call it after
-  /// resize_cache(). Errors: those of read().
+  /// Prepares the data that reading these graphs needs, unless it already exists, while no block is in
+  /// memory. `lend` frees memory for this time; it is called at most once, and only if there is data to
+  /// prepare. Call it after resize_cache(). Errors: those of read().
   virtual void prepare(std::span<const int64_t> /*graphs*/, const std::function<void()>& /*lend*/) const {}
   /// Estimates the disk traffic of an epoch for a cache of this size and the available disk space. Call it
   /// after shapes(). Returns nullopt if the source has no cache.
@@ -185,7 +188,8 @@ class BlockSource {
   /// Returns the counters of the cache so far; nullopt if the source has no cache.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
 
-  /// Returns the feature rows of a source with RowWidths::row_places. Null if blocks have all their rows.
+  /// Returns the feature rows of a source with RowWidths::row_places. Returns null if blocks contain all
+  /// rows.
   virtual const FeatureRows* feature_rows() const { return nullptr; }
 
   /// Tells the system that these graphs will be read from disk soon.

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Restores the size of the slab after a block that had all of it.
+// Restores the size of the slab after a block that used the whole slab.
 class SizeScope {
  public:
   SizeScope(Slab& slab, int64_t bytes) : slab_(slab), bytes_(bytes) {}
@@ -22,7 +22,7 @@ class SizeScope {
     try {
       slab_.resize(bytes_);
     } catch (const Error&) {
-      // Tensors outlive their block; taking the next range reports it.
+      // A tensor outlived its block; the error is reported when the next range is taken.
     }
   }
 
@@ -31,7 +31,8 @@ class SizeScope {
   const int64_t bytes_;
 };
 
-// The system may also refuse memory that is not in the ledger: that of small objects, one page at a time.
+// The system may also refuse memory that is not in the ledger, such as that of small objects, one page at a
+// time.
 template <typename Function>
 auto with_typed_refusals(const Function& function) {
   try {
@@ -89,7 +90,7 @@ void BlockRunner::prepare(std::span<const int64_t> graphs) {
   if (!is_lent) return;
   give_back_freed_memory();
   slab_.resize(slab_size());
-  if (level_ > 0) return;  // Blocks grow as they are read while memory is short.
+  if (level_ > 0) return;  // While memory is short, the memory of blocks grows only as they are read.
   for (GraphBlock& block : blocks_) block.make_room(largest_, source_.room());
   for (Kept& kept : kept_) kept.block.make_room(largest_, source_.room());
 }
@@ -144,7 +145,7 @@ void BlockRunner::restore() {
     slab_.resize(slab_bytes_);
     on_event_({"restored", reason, slab_.bytes()});
   } catch (const BudgetExceeded& error) {
-    slab_bytes_ = slab_.bytes();  // The slab stays small: fewer blocks are in flight, but results do not
+    slab_bytes_ = slab_.bytes();  // The slab stays small, so fewer blocks are in flight; results do not
                                   // change.
     on_event_({"restore_refused", error.what(), slab_.bytes()});
   }
@@ -294,7 +295,7 @@ void BlockRunner::run_alone(std::span<const int64_t> graphs, int64_t first, cons
   } catch (const BudgetExceeded& error) {
     throw BudgetExceeded(
         fmt::format(
-            "a block of {} graphs that begins with graph {} needs at least {} and does not fit even alone",
+            "a block of {} graphs that starts with graph {} needs at least {} and does not fit even alone",
             graphs.size(), graphs[0], format_bytes(std::max(plans_[0].bytes, high + error.bytes_asked()))),
         error);
   }

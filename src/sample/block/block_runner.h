@@ -58,7 +58,7 @@ class BlockRunner {
   };
   using OnEvent = std::function<void(const Event&)>;
 
-  /// A pass over graphs that are processed twice, by one kind of work and then by another.
+  /// One pass over graphs that are processed once only, or twice by different kinds of work.
   enum class Pass : uint8_t { only, first, second };
 
   /// `source` and `shapes` (one entry per graph) must outlive the runner. `keep` is the number of blocks that
@@ -71,7 +71,7 @@ class BlockRunner {
   /// must be enough for any single block. Errors: BudgetExceeded.
   void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t min_bytes = 0);
 
-  /// Holds less memory from now on while `pressure` reports that it is short. `pressure` must outlive the
+  /// Holds less memory from now on while `pressure` reports that memory is short. `pressure` must outlive the
   /// runner; null disables this. Each decision is reported on the thread that calls run().
   void watch(Pressure* pressure, OnEvent on_event);
 
@@ -82,9 +82,9 @@ class BlockRunner {
   /// or live until the next call; null disables this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
-  /// Lets the source make what it needs for these graphs and those after them (BlockSource::prepare), and
-  /// lends it all memory of blocks for that time. No batch may run or be announced. Errors: those of the
-  /// source; BudgetExceeded.
+  /// Lets the source prepare these graphs and those after them (BlockSource::prepare), and lends it all
+  /// memory of blocks for this time. No batch may run or be announced. Errors: those of the source;
+  /// BudgetExceeded.
   void prepare(std::span<const int64_t> graphs);
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the
   /// batch has run or forget() is called.
@@ -96,8 +96,8 @@ class BlockRunner {
   void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr,
            Pass pass = Pass::only);
 
-  /// Runs one block alone, including its commit, with as much of the slab as it needs. Returns its
-  /// allocations and frees. Errors: BudgetExceeded.
+  /// Runs one block alone, including its commit, with as much of the slab as it needs. Returns a record of
+  /// its allocations and frees. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
 
   /// Number of times that a block had to run again alone.
@@ -160,15 +160,15 @@ class BlockRunner {
   OnEvent on_event_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // One per worker; its memory is reused.
-  // Blocks kept by a first pass, by their index in it; `graphs` is empty if the block was not kept. Only one
-  // worker uses each entry at a time.
+  // Blocks kept by a first pass, by their index in that pass; `graphs` is empty if the block was not kept.
+  // Only one worker uses each entry at a time.
   struct Kept {
     std::span<const int64_t> graphs;
     GraphBlock block;
   };
   std::vector<Kept> kept_;
   std::vector<RangePlan> plans_;   // One per worker.
-  std::vector<SlabRange> ranges_;  // One per worker: the range that it took and does not work in yet.
+  std::vector<SlabRange> ranges_;  // One per worker: the range that it has taken but does not work in yet.
   Prefetcher prefetcher_;
   Workers workers_;
 };

@@ -17,7 +17,7 @@ CachedTeacher::CachedTeacher(const BlockSource& source, const Column& column, st
   }
   const auto expected = static_cast<size_t>(rows * column.width);
   if (!column.values.empty() && column.values.size() != expected)
-    throw InputError(fmt::format("a teacher's column has {} numbers, expected {} rows of {}",
+    throw InputError(fmt::format("a teacher's column has {} numbers, expected {} rows of {} numbers",
                                  column.values.size(), rows, column.width));
 }
 

@@ -11,7 +11,7 @@
 namespace plimsoll {
 
 bool are_numbers(const std::vector<std::string>& names) {
-  // Edges with weights have them first, under this name.
+  // If edges have weights, these are the first column and have this name.
   const size_t first = !names.empty() && names.front() == "edge_weight" ? 1 : 0;
   for (size_t i = first; i < names.size(); ++i)
     if (names[i] != fmt::format("feature_{}", i - first)) return false;
@@ -32,12 +32,12 @@ ColumnOrder::ColumnOrder(const std::vector<std::string>& expected, const std::ve
   if (expected == found || are_numbers(expected) || are_numbers(found)) return;
   std::map<std::string, size_t> places;
   for (size_t column = 0; column < found.size(); ++column) places.emplace(found[column], column);
-  // Each place is used once, so a name that occurs twice in either list makes the counts differ.
+  // Each position is used once, so a name that occurs twice in either list makes the counts differ.
   for (const std::string& name : expected)
     if (const auto place = places.extract(name)) columns_.push_back(place.mapped());
   if (places.empty() && columns_.size() == expected.size() && found.size() == expected.size()) return;
   throw InputError(
-      fmt::format("the data has the {} {}, expected those of the model, in any order: {}; give it data with "
+      fmt::format("the data has the {} {}, expected those of the model, in any order: {}; use data with "
                   "these columns",
                   what, names_in_words(found), names_in_words(expected)));
 }

@@ -13,11 +13,11 @@ namespace plimsoll {
 /// The columns of a table in the order in which a model reads them.
 class ColumnOrder {
  public:
-  /// Columns stay where they are.
+  /// Leaves columns in their order.
   ColumnOrder() = default;
-  /// Orders columns called `found` as `expected`. Columns stay where they are if either list is empty, or has
-  /// only the numbers that `plimsoll ingest` gives to columns without names (are_numbers()). Errors:
-  /// InputError with both lists, which calls the columns `what`, if their names differ.
+  /// Orders columns called `found` as `expected`. Columns keep their order if either list is empty or
+  /// contains only the generated names that `plimsoll ingest` gives to columns without names (are_numbers()).
+  /// Errors: InputError with both lists, which calls the columns `what`, if their names differ.
   ColumnOrder(const std::vector<std::string>& expected, const std::vector<std::string>& found,
               const std::string& what);
 
@@ -26,14 +26,15 @@ class ColumnOrder {
   void apply(std::span<float> rows) const;
 
  private:
-  std::vector<size_t> columns_;  // The column of the data for each column of the model; empty: the same.
+  std::vector<size_t> columns_;  // The column of the data for each column of the model; empty if the order is
+                                 // the same.
 };
 
-/// Whether names are feature_0, feature_1 and so on, perhaps after edge_weight: those of columns without
-/// names.
+/// Returns whether names are feature_0, feature_1 and so on, possibly after edge_weight; columns without
+/// names get such names.
 bool are_numbers(const std::vector<std::string>& names);
 
-/// Names in quotes, separated by commas: at most eight, then how many more there are.
+/// Returns names in quotes, separated by commas: at most eight, then the number of further names.
 std::string names_in_words(const std::vector<std::string>& names);
 
 /// The orders of the columns of nodes and of edges.

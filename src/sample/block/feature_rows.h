@@ -14,12 +14,12 @@ class FeatureRows {
   virtual ~FeatureRows() = default;
 
   virtual int64_t count() const = 0;
-  /// Leaves up to `max` rows out of blocks from now on: those used most in some of the run's blocks. Call it
-  /// after BlockSource::shapes(). Rows with a number that is not finite, or whose square is not finite, stay
-  /// in blocks, so that checks find them there. Reads the left-out rows in ascending order into the start of
-  /// `buffer`, which has space for at least one: f32 [n, F], as many at a time as fit, with a call of take(n)
-  /// each time. Returns the number of left-out rows. Errors: those of RowReader::read(), BudgetExceeded,
-  /// Interrupted; blocks then have all rows.
+  /// Leaves up to `max` rows out of blocks from now on: the rows used most in some of the run's blocks. Call
+  /// it after BlockSource::shapes(). Rows with a number that is not finite, or whose square is not finite,
+  /// stay in blocks, so that checks find them there. Reads the left-out rows in ascending order into the
+  /// start of `buffer`, which has space for at least one: f32 [n, F], as many at a time as fit, with a call
+  /// of take(n) each time. Returns the number of left-out rows. Errors: those of RowReader::read(),
+  /// BudgetExceeded, Interrupted; blocks then have all rows.
   using Take = std::function<void(int64_t rows)>;
   virtual int64_t leave_out(int64_t max, std::span<float> buffer, const Take& take) const = 0;
   /// Makes blocks contain all rows again.

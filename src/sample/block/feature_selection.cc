@@ -30,7 +30,7 @@ KeptColumns::KeptColumns(std::vector<std::string>& names, int64_t width,
     : width_(static_cast<size_t>(width)) {
   std::vector<std::string> left;
   for (size_t c = 0; c < width_; ++c) {
-    const bool named = c < names.size();  // A set need not name its features.
+    const bool named = c < names.size();  // A set may have features without names.
     const bool id = named && c == 0 && names[c] == kIdIndex;
     const bool hidden = named && holds(without, names[c]);
     if (hidden && id) without_id_ = true;

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Columns of a feature table that are kept when others are removed. If `id_index`, the first column, is to
-/// be removed, it is set to 0 instead, so that no graph reveals which ID is which.
+/// The columns of a feature table that are kept when some columns are removed. If `id_index`, the first
+/// column, is to be removed, it is set to 0 instead, so that no graph reveals which ID is which.
 class KeptColumns {
  public:
   KeptColumns() = default;
@@ -17,7 +17,7 @@ class KeptColumns {
   /// of removed columns.
   KeptColumns(std::vector<std::string>& names, int64_t width, const std::vector<std::string>& without);
 
-  /// Removes the other columns from `rows`, in place.
+  /// Removes all columns that are not kept from `rows`, in place.
   void keep(Vector<float, Tag::blocks>& rows) const;
   int64_t count() const { return static_cast<int64_t>(kept_.size()); }
 

@@ -144,11 +144,11 @@ ForestSource::ForestSource(std::unique_ptr<BlockSource> source, int64_t root)
 bool ForestSource::change(int64_t graph) const {
   source_->read(std::span(&graph, 1), scratch_.graph);
   if (root_ >= scratch_.graph.nodes())
-    throw InputError(
-        fmt::format("graph {} has {} nodes, none of which is the root {}; set pretraining.root to a node of "
-                    "every graph, or to -1, the "
-                    "node with most edges",
-                    graph, scratch_.graph.nodes(), root_));
+    throw InputError(fmt::format(
+        "graph {} has {} nodes and no node {}, which is the root; set pretraining.root to a node of "
+        "every graph, or to -1, the "
+        "node with most edges",
+        graph, scratch_.graph.nodes(), root_));
   if (root_ <= 0 && scratch_.is_forest()) return false;
   scratch_.grow(root_);
   return true;

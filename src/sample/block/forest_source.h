@@ -17,16 +17,16 @@ struct ForestCounts {
 /// already is such a forest stays unchanged, including duplicate and reverse edges and self-loops. Any other
 /// graph is replaced by its breadth-first forest: a search from the root visits neighbours in ascending
 /// order, and nodes are renumbered in the order of their visit. Only edges between a child and its parent are
-/// kept, in their order. Parts that the root does not reach are searched from their node with most
-/// neighbours, the first of equals. Any number of threads may read; graphs are changed one at a time. The
-/// source must have graphs with classes: pairs, targets and teacher outputs are not reordered.
+/// kept, in their order. Parts that the root does not reach are searched from the node with the most
+/// neighbours, or from the first such node. Any number of threads may read; graphs are changed one at a time.
+/// The source must have graphs with classes: pairs, targets and teacher outputs are not reordered.
 class ForestSource : public BlockSource {
  public:
   static constexpr int64_t kMaxNeighbours = -1;
 
-  /// `root` is a node of every graph, or kMaxNeighbours. If it is not 0, graphs that already are forests are
-  /// also rooted again. Reads all graphs once, and holds memory (Tag::blocks) for the largest if one changes.
-  /// Errors: InputError for a graph without this node.
+  /// `root` is a node of every graph, or kMaxNeighbours. If it is not 0, graphs that already are forests also
+  /// get a new root. Reads all graphs once, and holds memory (Tag::blocks) for the largest graph if any graph
+  /// changes. Errors: InputError for a graph without this node.
   ForestSource(std::unique_ptr<BlockSource> source, int64_t root);
 
   const ForestCounts& counts() const { return counts_; }

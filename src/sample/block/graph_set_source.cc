@@ -51,16 +51,16 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
     : view_(folder), asked_(asked) {
-  // Such nodes use no byte of a file, so nothing bounds their number.
+  // Such nodes occupy no byte of a file, so the size of the files does not bound their number.
   if (node_features() == 0 && graphs() > 0)
     throw InputError(fmt::format(
-        "{}: its nodes have no features, but a model needs at least one; make the set with some, such "
+        "{}: nodes have no features, but a model needs at least one; make the set with features, such "
         "as degrees or a constant in PyTorch Geometric's Data.x",
         folder.string()));
   const Targets targets = asked.targets;
   if (targets != Targets::none && widths().targets.width == 0)
     throw InputError(
-        fmt::format("{}: has no column '{}', the values to predict for {}; see docs/regression.md",
+        fmt::format("{}: has no column '{}' with the values to predict for {}; see docs/regression.md",
                     folder.string(), targets == Targets::nodes ? "node_target" : "target",
                     targets == Targets::nodes ? "nodes" : "graphs"));
   if (asked.positions && !view_.set().has_column("pos"))

@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// Regression targets of a `graph_set` that blocks have.
+/// The regression targets of a `graph_set` that blocks contain.
 enum class Targets { none, graphs, nodes };
 
-/// Columns of a `graph_set` that blocks have in addition to features and classes.
+/// Columns of a `graph_set` that blocks contain in addition to features and classes.
 struct GraphColumnsAsked {
   Targets targets = Targets::none;  ///< Node targets replace the classes of nodes.
   bool positions = false;           ///< Positions of the nodes.

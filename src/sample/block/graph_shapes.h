@@ -28,7 +28,7 @@ struct BoundedGraphs {
 
   bool empty() const { return first == end; }
   bool contains(int64_t graph) const { return first <= graph && graph < end; }
-  /// Returns where the shape of a graph is stored: bounded graphs share one place.
+  /// Returns the index of the stored shape of a graph; bounded graphs share one stored shape.
   size_t place_of(int64_t graph) const {
     if (graph < first || empty()) return static_cast<size_t>(graph);
     return static_cast<size_t>(graph < end ? first : graph - (end - first) + 1);
@@ -46,7 +46,7 @@ class GraphShapes {
   requires std::is_convertible_v<const Range&, std::span<const GraphShape>> GraphShapes(
       const Range& stored)  // NOLINT(google-explicit-constructor): a list of shapes is one of these.
       : GraphShapes(std::span<const GraphShape>(stored), {}) {}
-  /// `bounded` is that of the source (BlockSource::bounded).
+  /// `bounded` is the result of BlockSource::bounded().
   GraphShapes(std::span<const GraphShape> stored, const BoundedGraphs& bounded)
       : stored_(stored), bounded_(bounded) {}
 

@@ -49,13 +49,13 @@ void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
 void Prefetcher::forget() {
   const MutexLock lock(mutex_);
   announced_.clear();
-  // The graphs of a block that is being read must stay unchanged until it is done.
+  // The graphs of a block that is being read must stay unchanged until the read is done.
   changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) {
     return !advising_ && std::none_of(reads_.begin(), reads_.end(),
                                       [](const BlockRead& read) { return read.state == State::reading; });
   });
-  // Their memory is reused: otherwise the next blocks would allocate more on a heap where other allocations
-  // may fill a hole meanwhile.
+  // Reuses the memory of these blocks. Otherwise the next blocks would allocate more memory on a heap whose
+  // holes other allocations may fill in the meantime.
   try {
     for (BlockRead& read : reads_)
       if (read.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
@@ -91,7 +91,7 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
     pass_over(graphs);
   } else {
     changed_.wait(mutex_, [&] { return mine->state != State::reading; });
-    std::list<BlockRead> taken;  // No other reader gets it, even after an error.
+    std::list<BlockRead> taken;  // No other reader gets the block, even after an error.
     taken.splice(taken.begin(), reads_, mine);
     changed_.notify_all();
     if (mine->state == State::ready) {
@@ -127,7 +127,7 @@ void Prefetcher::advise() {
         next.push_back(batch.block(b));
     const MutexUnlock unlocked(mutex_);
     for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
-  } catch (const std::exception&) {  // The system is then told about fewer blocks.
+  } catch (const std::exception&) {  // Fewer blocks are then announced to the system.
   }
   advising_ = false;
   changed_.notify_all();

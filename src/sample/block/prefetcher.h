@@ -15,8 +15,8 @@ namespace plimsoll {
 
 /// Reads the graphs of future blocks on a separate thread, a few blocks before they are needed. If it has to
 /// wait for the disk, it also tells the system which graphs come next. The caller reads the blocks that it
-/// could not read, for lack of memory or because of an error. So prefetching, however far ahead, never
-/// changes a result. Thread-safe.
+/// could not read, for lack of memory or because of an error. Prefetching therefore never changes a result,
+/// however far ahead it reads. Thread-safe.
 class Prefetcher {
  public:
   /// `shapes` has one entry per graph of the source; both must outlive the prefetcher. `ahead` is the maximum
@@ -26,15 +26,15 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Allocates every block that is read from now on with this capacity, so that none grows: growing would
+  /// Makes every block that is read from now on have this capacity, so that none grows, because growing would
   /// leave holes in the heap.
   void make_room(const BlockSize& largest);
 
   /// Announces blocks: `begins` is the result of cut_blocks(). The graphs must stay unchanged until all
   /// blocks are read or forget() is called.
   void expect(std::span<const int64_t> graphs, GraphList begins);
-  /// Forgets announced blocks that were not read yet. Blocks that were read keep their memory for the next
-  /// ones.
+  /// Drops announced blocks that have not been read yet. The memory of blocks that were read is kept for the
+  /// next ones.
   void forget();
   /// Calls forget() and frees the memory of all blocks.
   void drop();
@@ -52,7 +52,7 @@ class Prefetcher {
     State state = State::reading;
     GraphBlock block;
   };
-  // Blocks that were announced together. Reading of those from `next` on has not started.
+  // Blocks that were announced together. Blocks before `next` have been read or are being read.
   struct Announced {
     std::span<const int64_t> graphs;
     GraphList begins;
@@ -72,7 +72,7 @@ class Prefetcher {
   const int64_t ahead_;
   Mutex mutex_;
   StoppableConditionVariable changed_;
-  std::deque<Announced> announced_ PLIMSOLL_GUARDED_BY(mutex_);  // In order.
+  std::deque<Announced> announced_ PLIMSOLL_GUARDED_BY(mutex_);  // In the order of announcement.
   std::list<BlockRead> reads_ PLIMSOLL_GUARDED_BY(mutex_);       // At most ahead_ blocks.
   bool advising_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // Whether the thread uses announced graphs without the
                                                        // lock.

@@ -69,14 +69,14 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
                       count(batch.in), count(batch.source), count(batch.edges_per_hop),
                       count(labels),   count(pair_y),       static_cast<uint32_t>(edge_width)};
   put(to, &counts, 1);
-  // Values of 8 bytes come first, so that all are aligned for their type.
+  // 8-byte values come first, so that all values are aligned for their type.
   put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
   put(to, batch.edges_per_hop.data(), batch.edges_per_hop.size());
   put(to, labels.data(), labels.size());
   const size_t begin = to.size();
   to.resize(begin + batch.node.size() * sizeof(uint32_t));
   std::byte* at = to.data() + begin;
-  for (const int64_t node : batch.node) {  // Their number is below 2^32.
+  for (const int64_t node : batch.node) {  // There are fewer than 2^32 nodes.
     const auto of_node = static_cast<uint32_t>(node);
     std::memcpy(at, &of_node, sizeof(of_node));
     at += sizeof(of_node);

@@ -28,12 +28,12 @@ struct BlockSample {
 
   /// Restricts rows() to nodes that are not in `left_out`; null selects all nodes.
   void choose_rows(const RowSet* left_out);
-  /// Feature rows that are read for the block, in the order of its nodes.
+  /// Feature rows to read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
   int64_t bytes() const;  ///< Bytes held for `batch` and the rows.
   /// Allocates memory for a sample of up to this size.
   void reserve(int64_t nodes, int64_t edges, int64_t edge_width);
-  /// Number of pairs that are edges to predict, not negative pairs.
+  /// Number of pairs that are edges to predict rather than negative pairs.
   int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
 
   /// Returns the shape of the sample, and writes the shapes of its parts within 0, 1, ... hops to `prefixes`.
@@ -43,7 +43,8 @@ struct BlockSample {
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// Reads what write() wrote, reusing the memory of this sample.
   void read(std::span<const std::byte> from);
-  /// `prefixes` are those of the shape (BlockSource::prefix_shapes), or empty if they are not known.
+  /// `prefixes` has the prefixes of the shape (BlockSource::prefix_shapes), or is empty if they are not
+  /// known.
   static int64_t max_bytes(const GraphShape& shape, std::span<const GraphShape> prefixes, int64_t hops,
                            int64_t edge_width);
 };

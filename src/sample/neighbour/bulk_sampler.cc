@@ -29,7 +29,7 @@ int64_t SampledBatch::bytes() const {
 
 void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Column& tree,
                  SampledBatch& batch) {
-  batch.node.clear();  // This keeps its capacity, which the plan of a run includes.
+  batch.node.clear();  // clear() keeps the capacity, which the plan of a run includes.
   tree.clear();
   table.begin(batch.node, tree, false);
   for (size_t i = 0; i < seeds.size(); ++i)
@@ -46,9 +46,9 @@ BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uin
     : topology_(topology), options_(std::move(options)), seed_(seed) {
   const NeighbourSampler refuses_wrong_options(topology_, options_, seed_);
   if (options_.disjoint || options_.subgraph != SubgraphType::directional)
-    throw UsageError("batches are sampled in bulk from directional subgraphs that share their nodes");
+    throw UsageError("bulk sampling supports only directional subgraphs whose seeds share their nodes");
   if (topology.nodes() > std::numeric_limits<uint32_t>::max())
-    throw UsageError(fmt::format("a graph of {} nodes; expected fewer than 2^32", topology.nodes()));
+    throw UsageError(fmt::format("found a graph of {} nodes, expected fewer than 2^32", topology.nodes()));
 }
 
 bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop,
@@ -101,7 +101,7 @@ bool BulkSampler::read_lists(std::span<SampledBatch> batches, const std::stop_to
   for (size_t first = 0; first < expanded_.size(); first += kTogether) {
     if (stop.stop_requested()) return false;
     const size_t count = std::min(kTogether, expanded_.size() - first);
-    edges_.resize(count);  // It holds nodes for this call.
+    edges_.resize(count);  // Holds nodes during this call.
     for (size_t i = 0; i < count; ++i) edges_[i] = expanded_[first + i].node;
     topology_.read_lists(edges_, std::span(lists_).subspan(first, count));
   }
@@ -124,7 +124,7 @@ void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
       edges += batch.in[batch.in.size() - count + i];
     }
     if (edges > std::numeric_limits<uint32_t>::max())
-      throw InputError("a batch of 2^32 edges; sample fewer seeds at a time");
+      throw InputError("found a batch of 2^32 edges or more, expected fewer; sample fewer seeds at a time");
     batch.source.resize(edges);
     batch.values.resize(edges * static_cast<size_t>(topology_.edge_width()));
   }
@@ -181,7 +181,8 @@ size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& ex
   return begins_[before - (batches[expanded.batch].in.size() - expanded.place)];
 }
 
-// Does the same for the values of these edges, a few at a time: they may be many times as long.
+// Does the same as read_chosen() for the values of these edges, a few at a time, because they may be many
+// times as long.
 void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, size_t end) {
   const auto width = static_cast<size_t>(topology_.edge_width());
   const size_t together = std::clamp<size_t>(kValuesTogether / width, 1, std::max<size_t>(edges_.size(), 1));
@@ -208,7 +209,7 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
 }
 
 // Replaces neighbours, which are nodes of the graph, by their numbers in the batch. Closes the gaps that
-// remain if fewer edges were chosen than space was reserved for.
+// remain where fewer edges were chosen than there was space for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
   NodeIdMap::Column& tree = trees_[index];
   table_.begin(batch.node, tree, false);

@@ -56,7 +56,7 @@ class BulkSampler {
   /// subgraph.
   BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// Samples each batch. The inputs of a batch are `epoch` and its seeds, in `node`. Returns false if it was
+  /// Samples each batch. The inputs of a batch are `epoch` and, in `node`, the seeds. Returns false if it was
   /// stopped before the next read; the batches are then undefined. Edges of `targets` are left out: its batch
   /// numbers are indices into `batches`, and its nodes are seeds. Errors: those of
   /// NeighbourSampler::sample().
@@ -73,7 +73,7 @@ class BulkSampler {
  private:
   // Columns grow to twice their size, so each byte counts double.
   static constexpr int64_t kNodeBytes = 2 * (8 + 8 + 4) + 16 + 16 + 4;
-  static constexpr int64_t kEdgeBytes = 2 * 4;  // Per edge, and per value of an edge.
+  static constexpr int64_t kEdgeBytes = 2 * 4;  // Bytes per edge, and per value of an edge.
 
   // A node that a hop expands.
   struct Expanded {

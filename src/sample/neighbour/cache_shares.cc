@@ -28,7 +28,8 @@ double note_bytes(const SampleSizes& sizes) {
   return 8 * sizes.nodes + sizes.edge_bytes();
 }
 
-// A division and its cost per block: bytes read and written. A pass over a file counts the whole file.
+// A division of memory and its cost per block in bytes read and written. A pass over a file counts the whole
+// file.
 struct Division {
   CacheShares shares;
   double cost = std::numeric_limits<double>::infinity();
@@ -53,7 +54,7 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
   const double gap = std::floor(static_cast<double>(SharedScan::kLongestGap) / row_bytes);
   const double longer = std::pow(1 - density, gap);  // Share of gaps that are longer.
   const double pieces = rows * longer;
-  // Average number of rows in a gap that is read.
+  // Average number of rows in a gap that is short enough to be read.
   const double between = (1 - density) / density * (1 - longer * (1 + gap * density));
   return {pieces / blocks, (rows * (1 + between) * row_bytes + pieces * kEnds) / blocks};
 }
@@ -85,7 +86,8 @@ Division by_sweeps(const CacheInput& input, const RowUses& uses) {
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
     return division(false, window * sample + kept, kGroup, window, 0);
   }
-  // Minimises all_rows / window + lists / (group * window) under the memory of both, by its derivatives.
+  // Minimises all_rows / window + lists / (group * window), given the memory that both need, by setting the
+  // derivative to 0.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
   const double group = std::clamp(best, kMinGroup, kMaxGroup);
   const double window = bytes / (sample + own + group * scratch);
@@ -189,7 +191,7 @@ int64_t SampleSizes::max_reserved() const {
 CacheShares divide_cache(const CacheInput& input) {
   const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
   Division best = by_sweeps(input, uses);
-  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // Samples are read in any case.
+  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // Samples are read in every case.
   best.shares.bytes_read += sample;
   best.cost += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::max_bytes(input.rows.layout());

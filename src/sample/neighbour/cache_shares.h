@@ -20,23 +20,23 @@ struct SampleSizes {
   int64_t edge_width = 0;   ///< Values per edge.
   bool row_places = false;  ///< BlockSample::choose_rows() is used.
 
-  /// `prefixes` has those of each shape, one after the other, or is empty if they are not known.
+  /// `prefixes` has the prefixes of each shape, one shape after the other; empty if they are not known.
   static SampleSizes of(std::span<const GraphShape> shapes, std::span<const GraphShape> prefixes,
                         const RowWidths& widths);
   /// Average bytes of a block's edges: 4 bytes and the values of each.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Raises the maxima to those of a block, whose written sample has `note` bytes.
   void raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note);
-  /// Maximum bytes of a sample in memory, whose vectors may be longer than what they hold.
+  /// Maximum bytes of a sample in memory. Its vectors may have more capacity than they use.
   int64_t max_kept() const { return max_reserved() + 8 * max_nodes; }
-  /// Maximum bytes of a sample in memory that was reserved (BlockSample::reserve()).
+  /// Maximum bytes of a sample in memory whose capacity was reserved (BlockSample::reserve()).
   int64_t max_reserved() const;
 };
 
 /// Division of the memory of a RunCache; the remaining bytes are for rows.
 struct CacheShares {
-  /// Blocks per group if neighbour lists are in memory: just enough that the thread and its readers do not
-  /// wait for each other.
+  /// Number of blocks per group if neighbour lists are in memory: just enough to keep the thread and its
+  /// readers from waiting for each other.
   static constexpr int64_t kGroupInMemory = 2;
 
   /// Size of the scratch file of an OnDiskPrefetcher; 0: an InMemoryPrefetcher is used.
@@ -52,7 +52,7 @@ struct CacheShares {
 
 struct CacheInput {
   int64_t bytes = 0;  ///< Bytes to divide.
-  /// Additional bytes if stored samples have one reader (WholeBatches) instead of two.
+  /// Additional bytes that become available if stored samples have one reader (WholeBatches) instead of two.
   int64_t bytes_of_reader = 0;
   SampleSizes sizes;
   FeatureFile rows;
@@ -66,9 +66,10 @@ struct CacheInput {
                                        ///< counted.
 };
 
-/// Divides a cache so that the fewest bytes are read and written per block. In its model, one round over the
-/// rows serves all blocks of a window of planned blocks, in memory (InMemoryPrefetcher) or in a scratch file
-/// (OnDiskPrefetcher). A group of blocks reads the topology once per hop, if it does not stay in memory.
+/// Divides a cache so that the fewest bytes are read and written per block. The estimate assumes that one
+/// round over the rows serves all blocks of a window of planned blocks, in memory (InMemoryPrefetcher) or in
+/// a scratch file (OnDiskPrefetcher). A group of blocks reads the topology once per hop, if it does not stay
+/// in memory.
 CacheShares divide_cache(const CacheInput& input);
 
 }  // namespace plimsoll

@@ -47,7 +47,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   return queued->planned;
 }
 
-// Removes a block from the queue, together with blocks so far before it that they will not be read any more.
+// Removes a block from the queue, together with blocks so far before it that they will no longer be read.
 std::optional<InMemoryPrefetcher::QueuedBlock> InMemoryPrefetcher::take(int64_t number) {
   const auto found = std::ranges::find(queue_, number, &QueuedBlock::number);
   if (found == queue_.end()) return std::nullopt;
@@ -76,7 +76,7 @@ void InMemoryPrefetcher::plan() {
   }
 }
 
-// Restarts prefetching from this block because the expected order was wrong; without a number nothing is
+// Restarts prefetching from this block because the expected order was wrong. Without a number, no block is
 // expected.
 void InMemoryPrefetcher::restart_at(std::optional<int64_t> number) {
   for (const QueuedBlock& queued : queue_) {

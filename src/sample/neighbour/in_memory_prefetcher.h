@@ -18,8 +18,8 @@
 
 namespace plimsoll {
 
-/// A prefetcher that holds planned blocks in memory, many at a time. Their rows are read in file order, round
-/// after round (rows/shared_scan.h).
+/// A prefetcher that holds many planned blocks in memory at the same time. Their rows are read in file order,
+/// round after round (rows/shared_scan.h).
 class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {

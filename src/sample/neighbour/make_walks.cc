@@ -19,7 +19,7 @@
 namespace plimsoll {
 namespace {
 
-// Number of walks that advance together in memory; chosen to suit the caches of a core.
+// Number of walks that advance together in memory. The value suits the caches of a core.
 constexpr int64_t kTogetherInMemory = 1 << 12;
 constexpr int64_t kUnlimitedRoom = int64_t{1} << 30;
 
@@ -45,7 +45,7 @@ class HeldTopology {
   Vector<int64_t, Tag::cache> wide_;
 };
 
-// Bytes below the cap.
+// Returns the bytes that are still free below the cap.
 int64_t room_left() {
   const Ledger& ledger = Ledger::process();
   return ledger.cap() == Ledger::kUnlimited ? kUnlimitedRoom : ledger.cap() - ledger.held();
@@ -58,7 +58,7 @@ struct Own {
   Vector<int64_t, Tag::blocks> starts = {};
 };
 
-// Writes walks in order, some whole walks at a time, on all threads.
+// Writes walks in order on all threads, several complete walks at a time.
 template <typename T>
 void write_whole(const MakeWalksOptions& options, const Topology& topology, NpyWriter& column,
                  const WalksDone& progress) {

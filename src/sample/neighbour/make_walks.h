@@ -23,7 +23,7 @@ struct MakeWalksOptions {
 using WalksDone = std::function<void(int64_t done, int64_t total)>;
 
 struct MadeWalks {
-  bool already_there = false;  ///< The output already held these walks, so nothing was done.
+  bool already_there = false;  ///< The output already contained these walks, so nothing was done.
   bool in_memory = false;      ///< The whole topology was in memory.
   int64_t walks = 0;
 };
@@ -33,7 +33,7 @@ struct MadeWalks {
 /// if it fits into three quarters of the memory that the ledger has left. Otherwise it is read from disk, in
 /// rounds of many walks (walk_rounds.h) or, if there is no space for these, through a cache. The bytes do not
 /// depend on threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure
-/// (disk; an output that holds something else).
+/// (disk; an output that contains something else).
 MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                      FileSystem& files = FileSystem::disk());
 

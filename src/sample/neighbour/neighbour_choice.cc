@@ -61,9 +61,9 @@ int64_t NeighbourChoice::floyd(EdgeRange list, int64_t count, Draws& draws, int6
   return count;
 }
 
-// Each round draws as many numbers as are missing, so never too many: the result is the first `count`
-// different numbers of an infinite sequence of independent draws, and any set is equally likely. In a long
-// list few numbers are drawn twice.
+// Each round draws exactly as many numbers as are missing. The result is therefore the first `count`
+// different numbers of an infinite sequence of independent draws, and all sets are equally likely. In a long
+// list, few numbers are drawn twice.
 int64_t NeighbourChoice::first_different(EdgeRange list, int64_t count, Draws& draws, int64_t* out) {
   for (int64_t* end = out; end != out + count; end = std::unique(out, end)) {
     for (; end != out + count; ++end)
@@ -81,7 +81,7 @@ int64_t NeighbourChoice::weighted(const Topology& topology, EdgeRange list, int6
                  : smallest_keys(topology, list, without, count, draws, out);
 }
 
-// Calls use(edge, weight) for the edges of a list with a weight above 0, except for those of `without`.
+// Calls use(edge, weight) for the edges of a list that have a weight above 0 and are not in `without`.
 template <typename Use>
 void NeighbourChoice::each_weight(const Topology& topology, EdgeRange list, Without without, const Use& use) {
   const EdgeRun* run = without.data();

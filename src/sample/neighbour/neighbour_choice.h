@@ -31,11 +31,11 @@ class NeighbourChoice {
     return replace || count < degree ? count : degree;
   }
 
-  /// Writes `count` edges of `list` to `out`, each with the same probability. Chooses the whole list for
-  /// kAll, and also without replacement if the list has at most `count` edges. Returns the number of edges:
-  /// max(). Without replacement the cost is O(count log count) at any degree: Floyd's algorithm over a bit
-  /// set (Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987) for short lists, otherwise the first
-  /// `count` different numbers drawn.
+  /// Writes `count` edges of `list` to `out`, each with the same probability. Chooses the whole list if
+  /// `count` is kAll, or if there is no replacement and the list has at most `count` edges. Returns the
+  /// number of edges: max(). Without replacement the cost is O(count log count) at any degree: Floyd's
+  /// algorithm over a bit set (Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987) for short
+  /// lists, otherwise the first `count` different numbers drawn.
   int64_t uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out,
                   Without without = {});
 

@@ -23,27 +23,28 @@
 namespace plimsoll {
 namespace {
 
-// Uses are counted in as many blocks as make a row's average count equal to this.
+// Uses are counted in as many blocks as are needed to use each row this many times on average.
 constexpr int64_t kCountedUses = 16;
-// Samples may take 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
+// Samples may use 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
 constexpr int64_t kSamplesShare = 2;
 // Samples are stored if there is space for the validation samples and for 1/kMinEpochs of an epoch.
 constexpr int64_t kMinEpochs = 4;
-// Minimum number of training blocks that are sampled before a run: enough to bound the sizes of the others.
+// Minimum number of training blocks that are sampled before a run, which is enough to bound the sizes of the
+// other blocks.
 constexpr int64_t kMinSampledBlocks = 256;
-// They are written when they are first made if the remaining memory is this many times the write buffers.
+// Samples are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kMinMemoryPerBuffer = 32;
-// Number of blocks whose samples fit into the largest cache: in a small graph they may need more memory than
-// its rows.
+// Number of blocks whose samples fit into the largest cache. In a small graph, samples may need more memory
+// than the graph's rows.
 constexpr int64_t kSamplesAhead = 8;
 // Maximum disk space, as a multiple of the data set with features as f32.
 constexpr int64_t kScratchOfData = 4;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
-// Allowance for holes that samples of different sizes leave in the heap. With 512 KiB one run of link
-// prediction in 200 exceeded its budget, by up to 71 KiB.
+// Allowance for holes that samples of different sizes leave in the heap. With 512 KiB, one of 200 runs of
+// link prediction exceeded its budget, by up to 71 KiB.
 constexpr int64_t kSampleOverhead = 768 * 1024;
 
-// Saturates at 255.
+// Counts one use, up to 255.
 void count_use(uint8_t& uses) {
   const std::atomic_ref counted(uses);
   for (uint8_t before = counted.load(std::memory_order_relaxed);
@@ -51,7 +52,7 @@ void count_use(uint8_t& uses) {
     if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
 }
 
-// Returns the greatest magnitude; nothing if a number or its square is not finite.
+// Returns the greatest magnitude; nullopt if a number or its square is not finite.
 std::optional<float> greatest_finite(std::span<const float> row) {
   float greatest = 0;
   for (const float value : row) {
@@ -93,7 +94,8 @@ BlockSampler::From NeighbourSource::sampled_from() const {
 }
 
 // Called while nothing else needs the memory. If blocks are larger than the division of memory assumes, all
-// are sampled again with the minimum, so the division never determines whether a budget is large enough.
+// of them are sampled again with the minimum memory, so the division never determines whether a budget is
+// large enough.
 void NeighbourSource::sample_all(int threads, const SampleSizes& first,
                                  Vector<GraphShape, Tag::columns>& shapes) const {
   const Ledger& ledger = Ledger::process();
@@ -108,7 +110,7 @@ void NeighbourSource::sample_all(int threads, const SampleSizes& first,
     sample_all(shares, space, keeps, shapes);
     if (keeps) kept_->finish();
   } catch (const BudgetExceeded&) {
-    if (keeps) kept_->finish();  // Samples written so far stay.
+    if (keeps) kept_->finish();  // Samples written so far are kept.
     sample_all(SamplingShares::min(topology_), {}, /*keeps=*/false, shapes);
   }
 }
@@ -126,7 +128,7 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
   counted_blocks_ = (total + step - 1) / step;
   Vector<std::byte, Tag::blocks> note;
   bool has_room = keeps;
-  // A block counts as sampled in part after each hop that is read in ranges.
+  // Each hop that is read in ranges counts as part of the sampling of a block.
   const int64_t passes = shares.stream_bytes > 0 ? hops() + 1 : 1;
   Mutex progress_mutex;
   int64_t passed = 0;
@@ -164,7 +166,7 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
   earlier_counters_.bytes_written += streams.written;
 }
 
-// Returns the disk space that samples may take while they are made, next to the file that keeps them.
+// Returns the disk space that sampling may use in addition to the file that stores the samples.
 StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
   const ScratchSpace& scratch = options_.scratch;
   return {.folder = scratch.folder.empty() ? scratch.temporary : scratch.folder,
@@ -173,7 +175,8 @@ StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
           .edges = sizes.edges};
 }
 
-// Makes the file for samples, after guess_sizes(). Makes none if it would hold too small a part of an epoch.
+// Makes the file for samples, after guess_sizes(). Makes no file if it would hold too small a part of an
+// epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
   if (options_.scratch.folder.empty()) return;
@@ -189,8 +192,8 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
     kept_.emplace(std::move(*file), samples);
 }
 
-// Returns the bytes of the file for samples of `of_block` bytes per block, with `room` bytes of disk space; 0
-// if that is too little for a part of an epoch.
+// Returns the bytes of the file for samples of `of_block` bytes per block, given `room` bytes of disk space;
+// 0 if the space is too small for the minimum part of an epoch.
 int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const {
   const int64_t bytes = std::min(of_block * graphs(), std::min(scratch_bytes(), room) / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
@@ -218,9 +221,9 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   if (options_.row_places) clear_left_out();
   sizes_ = sizes_of(shapes, prefix_shapes_);
   threads_ = threads;
-  // Reading needs memory that does not grow after the run is planned.
+  // The memory for reading must not grow after the run is planned.
   try {
-    sample_largest(shapes);  // Its lists are in memory, if that holds all.
+    sample_largest(shapes);  // The lists of the largest blocks are in memory if all lists fit.
   } catch (const BudgetExceeded&) {
     resize_topology(0);
     sample_largest(shapes);
@@ -237,9 +240,9 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   return shapes;
 }
 
-// Returns the blocks that are sampled when their epoch comes. If a node may have any number of neighbours, no
-// sample says how large another one is; without a file for samples, blocks in flight would have to share
-// their memory with sampling.
+// Returns the blocks that are sampled when their epoch starts. There are none if a node may have any number
+// of neighbours, because samples then give no bound for later samples. There are also none without a file for
+// samples, because blocks in flight would have to share their memory with sampling.
 BoundedGraphs NeighbourSource::later_blocks() const {
   const bool is_limited =
       std::ranges::all_of(options_.neighbours.fan_outs, [](int64_t fan_out) { return fan_out >= 0; });
@@ -263,7 +266,7 @@ void NeighbourSource::count_items(int64_t graph, GraphShape& shape) const {
       static_cast<int32_t>(std::ranges::count_if(labels_, [](int64_t label) { return label >= 0; }));
 }
 
-// Samples the blocks with most nodes and with most edges, which are often the same.
+// Samples the block with the most nodes and the block with the most edges, which are often the same.
 void NeighbourSource::sample_largest(std::span<const GraphShape> shapes) const {
   const MutexLock lock(mutex_);
   const auto largest_by = [&](int32_t GraphShape::*size) {
@@ -292,7 +295,7 @@ std::optional<StartUpCost> NeighbourSource::start_up_cost() const {
   return cost;
 }
 
-// Bytes of lists, of streams, of samples that are stored, and of rows without a cache, so far.
+// Returns the bytes of lists, streams, stored samples, and rows read without a cache, so far.
 RowCounters NeighbourSource::counters_of_start_up() const {
   const SharedLock lock(cache_mutex_);
   RowCounters counters = sum(earlier_counters_, direct_.counters());
@@ -322,7 +325,7 @@ void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& 
   }
 }
 
-// Appends the numbers to predict of the seeds, which are the first nodes. Other nodes have none.
+// Appends the values to predict for the seeds, which are the first nodes. Other nodes have none.
 void NeighbourSource::append_targets(const BlockSample& sample, GraphBlock& block) const {
   const int64_t width = target_width();
   if (width == 0) return;
@@ -333,7 +336,7 @@ void NeighbourSource::append_targets(const BlockSample& sample, GraphBlock& bloc
   block.targets.resize(static_cast<size_t>(block.nodes() * width), std::numeric_limits<float>::quiet_NaN());
 }
 
-// Returns the destination of the feature rows of its nodes.
+// Returns the destination of the feature rows of the block's nodes.
 std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
   const size_t first = block.node_y.size();
@@ -479,7 +482,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   const int64_t validating = graphs() - blocks_.training_blocks();
   RunCache::Options options = cache_options(cache_bytes);
   bool kept = kept_.has_value();
-  if (options.folder.empty()) {  // Plans as if there were a file.
+  if (options.folder.empty()) {  // Without a folder, plans as if there were a file.
     options.folder = graph_.set().folder();
     const int64_t samples = sample_file_bytes(sizes_.max_note, ScratchFile::room(options.folder));
     kept = samples > 0;
@@ -516,8 +519,8 @@ SampleSizes NeighbourSource::guess_sizes() const {
   return sizes;
 }
 
-// This is enough for rounds that need few passes over the rows. Samples of a small graph need more space than
-// the graph.
+// Returns enough disk space for rounds that need few passes over the rows. Samples of a small graph need more
+// space than the graph.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
   return std::max(kSmallGraphScratch, kScratchOfData * data_bytes());

@@ -33,10 +33,10 @@ struct NeighbourSourceOptions {
   /// Requested splits; the first is used for training. Without splits there are no blocks, and the graph
   /// needs no labels.
   std::vector<std::string> splits = {"train", "valid"};
-  EdgeColumns edges = {};  ///< Edge columns of blocks; features only if the graph has them.
+  EdgeColumns edges = {};  ///< Edge columns that blocks contain; features only if the graph has them.
   /// Negative pairs per seed edge; unset: seeds are nodes.
   std::optional<int64_t> negatives = {};
-  NodeLabels labels = NodeLabels::classes;  ///< What is to be predicted, if seeds are nodes.
+  NodeLabels labels = NodeLabels::classes;  ///< The labels to predict, if seeds are nodes.
   /// Leave seed edges and their reverses out of the samples of their block.
   bool exclude_targets = false;
   /// Disk space for samples and rows of future blocks. Default size: four times the bytes of the columns as
@@ -72,19 +72,19 @@ class NeighbourSource : public BlockSource, private FeatureRows {
             .node_numbers = numbers_ ? graph_.nodes() : 0};
   }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Receives the blocks that are sampled, of all, while shapes() samples: at each block of each hop, from
-  /// one thread at a time.
+  /// Called during shapes() for each block in each hop, from one thread at a time. `done` of `total` blocks
+  /// have been sampled.
   using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
-  /// Sets who receives it. No thread may be in shapes().
+  /// Sets the function that receives the progress. No thread may be in shapes().
   void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
-  /// Samples blocks of the run, without their features: those of validation and, if there is a file for
-  /// samples and every fan-out is limited, those of the first epochs, at least 256 blocks; otherwise all.
-  /// Stores as many of the samples as the disk space permits.
+  /// Samples blocks of the run, without their features. These are the blocks of validation and, if there is a
+  /// file for samples and every fan-out is limited, the blocks of the first epochs, at least 256 blocks;
+  /// otherwise all blocks. Stores as many of the samples as the disk space permits.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   /// The blocks of later epochs, which prepare() samples.
   BoundedGraphs bounded() const override { return bounded_; }
   void count_items(int64_t graph, GraphShape& shape) const override;
-  /// Includes blocks that were read since, until there is a cache.
+  /// Includes blocks that were read after shapes(), until there is a cache.
   std::optional<StartUpCost> start_up_cost() const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read().
@@ -170,7 +170,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable Vector<int64_t, Tag::blocks> seeds_ PLIMSOLL_GUARDED_BY(mutex_);  // Used by count_items().
   mutable Vector<int64_t, Tag::blocks> labels_ PLIMSOLL_GUARDED_BY(mutex_);
   // Memory beyond the samples themselves: samples of different sizes leave holes in the heap, and threads
-  // that read ahead have stacks. In long runs up to 0.8 MiB was seen for samples of 0.5 MiB.
+  // that read ahead have stacks. In long runs, up to 0.8 MiB was measured for samples of 0.5 MiB.
   mutable Charge overhead_ PLIMSOLL_GUARDED_BY(mutex_){Tag::blocks};
 
   mutable std::optional<SampleFile> kept_;

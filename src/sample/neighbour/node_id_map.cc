@@ -29,7 +29,8 @@ void NodeIdMap::lay_out(size_t slots) {
 
 int64_t NodeIdMap::add(size_t slot, int64_t node, int64_t tree) {
   const size_t number = node_->size();
-  if (number == kEmpty) throw InputError("a batch of 2^32 - 1 nodes; sample fewer seeds at a time");
+  if (number == kEmpty)
+    throw InputError("found a batch of 2^32 - 1 nodes or more, expected fewer; sample fewer seeds at a time");
   node_->push_back(node);
   tree_->push_back(tree);
   slots_[slot] = static_cast<uint32_t>(number);

@@ -32,7 +32,7 @@ class NodeIdMap {
     const size_t slot = slot_of(node, tree);
     return slots_[slot] == kEmpty ? add(slot, node, tree) : slots_[slot];
   }
-  /// Prefetches the slot where a search begins.
+  /// Prefetches the slot at which a search starts.
   void fetch(int64_t node, int64_t tree) const { __builtin_prefetch(slots_.data() + begin_of(node, tree)); }
 
  private:
@@ -54,7 +54,7 @@ class NodeIdMap {
   int64_t add(size_t slot, int64_t node, int64_t tree);
   void lay_out(size_t slots);
 
-  Vector<uint32_t, Tag::blocks> slots_;  // Their number is a power of two.
+  Vector<uint32_t, Tag::blocks> slots_;  // The number of slots is a power of two.
   int shift_ = 0;
   Column* node_ = nullptr;
   Column* tree_ = nullptr;

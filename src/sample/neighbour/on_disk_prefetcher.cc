@@ -93,7 +93,7 @@ void OnDiskPrefetcher::expect(int64_t number) {
   is_confirmed_ = true;
 }
 
-// Restarts prefetching from this block because the expected order was wrong; without a number nothing is
+// Restarts prefetching from this block because the expected order was wrong. Without a number, no block is
 // expected.
 void OnDiskPrefetcher::restart_at(std::optional<int64_t> number) {
   restart();
@@ -112,8 +112,8 @@ void OnDiskPrefetcher::restart() {
   changed_.notify_all();
 }
 
-// Called without the lock. Drops all queued blocks; their readers read them themselves. Prefetching then
-// starts again, because memory that was refused may be available by then.
+// Called without the lock. Drops all queued blocks; readers then read these blocks themselves. Prefetching
+// starts again, because memory that was refused may have become available.
 void OnDiskPrefetcher::give_up() {
   const MutexLock lock(mutex_);
   restart();
@@ -133,12 +133,12 @@ int64_t OnDiskPrefetcher::planned() const {
   return std::ssize(queue_) - std::ranges::count(queue_, kRead);
 }
 
-// Returns whether there are any samples. After an error the readers of the group read their blocks
+// Returns whether there are any samples. After an error, the readers of the group read their blocks
 // themselves, get the same error and report it.
 bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   MutexLock lock(mutex_);
-  // Checked while the lock is held, because prefetching may have restarted since the caller checked:
-  // announced blocks would be of the next generation, and be lost with this round.
+  // Checked while the lock is held, because prefetching may have restarted since the caller checked.
+  // Announced blocks would then belong to the next generation and be lost with this round.
   if (stop.stop_requested()) return false;
   announce();
   sampling_.clear();
@@ -157,11 +157,11 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   return true;
 }
 
-// Blocks of later epochs are bounded, not known, when buffers are allocated.
+// When buffers are allocated, the sizes of blocks of later epochs are not known, only bounded.
 void OnDiskPrefetcher::require_planned(const BlockSample& sample) const {
   if ((max_nodes_ == 0 || sample.batch.nodes() <= max_nodes_) && std::ssize(note_) <= max_note_) return;
   throw Failure(
-      fmt::format("block {} has {} nodes and {} edges, more than the {} nodes that were planned; "
+      fmt::format("block {} has {} nodes and {} edges, but at most {} nodes were planned; "
                   "train again with a smaller training.block.seeds",
                   sample.number, sample.batch.nodes(), sample.batch.edges(), max_nodes_));
 }

@@ -19,9 +19,9 @@
 
 namespace plimsoll {
 
-/// A prefetcher that holds planned blocks on the disk, as many as fit into a scratch file, which are far more
-/// than fit into memory. A block is stored with its rows, except for rows that are in memory anyway
-/// (rows/packed_batches.h), and with its sample unless that is already in a file.
+/// A prefetcher that holds planned blocks on disk: as many as fit into a scratch file, which are far more
+/// than fit into memory. A block is stored with its rows, except for rows that stay in memory
+/// (rows/packed_batches.h), and with its sample unless the sample is already in a file.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
@@ -77,7 +77,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> queue_ PLIMSOLL_GUARDED_BY(mutex_);
   // Batch number in packs_ of the first entry of queue_.
   int64_t first_queued_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
-  // Last entries of queue_, which are sampled next; has capacity for a group.
+  // The last entries of queue_, which are sampled next; has capacity for a group.
   std::vector<int64_t> announced_ PLIMSOLL_GUARDED_BY(mutex_);
   std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);  // The block after the announced ones.
   // Whether one of the blocks was read, so that the expected order was right.

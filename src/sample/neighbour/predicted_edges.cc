@@ -6,8 +6,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kEndsTogether = 1024;  // Ends that are looked up together.
-constexpr int64_t kBytesOfOne = 128;    // Scratch memory of one end, including that of ListSearch.
+constexpr size_t kEndsTogether = 1024;  // Number of ends that are looked up together.
+constexpr int64_t kBytesOfOne = 128;    // Bytes of scratch memory per end, including the memory of
+                                        // ListSearch.
 
 }  // namespace
 
@@ -54,7 +55,7 @@ void PredictedEdges::look_up(const Topology& topology, ListSearch& search, std::
   for (size_t i = 0; i < ends.size(); ++i) {
     const int64_t begin = lists_[i].first + places_[i];
     ends[i].run = {begin, begin};
-    if (is_there_[i] == 0) lists_[i].degree = 0;  // It need not be searched again.
+    if (is_there_[i] == 0) lists_[i].degree = 0;  // The list need not be searched again.
     ++neighbours_[i];
   }
   search.find(lists_, neighbours_, places_, is_there_);

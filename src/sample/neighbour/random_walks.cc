@@ -17,16 +17,17 @@ namespace {
 
 // Lists are read in the order of 2^kPartBits parts of the file.
 constexpr int kPartBits = 12;
-// Bytes per walk: two columns of 4 bytes; for biased walks two more, and one of numbers. Bytes per walk that
-// is read together with others; its list may have to be searched number by number.
+// Bytes per walk: two columns of 4 bytes, and for biased walks two more and one column of counters. Walks
+// that are read together need further bytes each; their lists may have to be searched number by number.
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
-// Beyond these limits a chance is practically 0, and eventually not a number.
+// Beyond these limits a chance is practically 0, and eventually NaN.
 constexpr double kMinBias = 1e-9;
 constexpr double kMaxBias = 1e9;
-// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles, one
-// draw in p and q is accepted. With p or q beyond 100 or 1/100, 64 draws are enough if a short list decides.
+// Maximum random numbers of a step, three per draw; then the neighbour is chosen exactly. Without triangles,
+// about one draw in p and q is accepted. With p or q beyond 100 or 1/100, the limit is 64 draws if a short
+// list decides.
 constexpr uint32_t kMaxNumbers = 1 << 12;
 constexpr uint32_t kFewNumbers = 3 << 6;
 constexpr double kUsualBias = 100;
@@ -178,14 +179,14 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   }
 }
 
-// Random numbers of the current step.
+// Returns the random numbers of the current step.
 template <typename T>
 Draws RandomWalks<T>::numbers_of(size_t walk) const {
   return {keys_[walk / each()], Purpose::walks,
           static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_)};
 }
 
-// Accepts the first draw that is not rejected, has it looked up, or makes the walk draw again.
+// Accepts the first draw that is not rejected, requests a look-up for it, or makes the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   const auto [min, max] = std::minmax(chances_.near, chances_.far);
@@ -202,7 +203,8 @@ void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   again_.push_back(walk);
 }
 
-// Returns whether to choose exactly instead of using a draw after which `used` numbers are used.
+// Returns whether to choose exactly instead of continuing after a draw that brings the random numbers used to
+// `used`.
 template <typename T>
 bool RandomWalks<T>::is_to_choose(uint32_t walk, uint32_t used) const {
   if (numbers_[walk] >= kMaxNumbers) return true;

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// Bias of node2vec: Grover and Leskovec, "node2vec: scalable feature learning for networks", KDD 2016. A
-/// walk that went from t to v continues to the neighbour x of v with a probability proportional to 1/p if x
-/// is t, to 1 if x is in the list of t, and otherwise to 1/q. p = q = 1 is uniform.
+/// The bias of node2vec (Grover and Leskovec, "node2vec: scalable feature learning for networks", KDD 2016).
+/// A walk that went from t to v continues to the neighbour x of v with a probability proportional to 1/p if x
+/// is t, to 1 if x is in the list of t, and otherwise to 1/q. With p = q = 1, walks are uniform.
 struct WalkOptions {
   int64_t length = 0;          ///< Steps per walk.
   int64_t walks_per_node = 1;  ///< Walks per start.
@@ -22,7 +22,7 @@ struct WalkOptions {
   bool is_uniform() const { return p == 1 && q == 1; }
 };
 
-/// Nodes of walks, [starts x walks_per_node, length + 1], in the order of the starts.
+/// The nodes of walks, [starts x walks_per_node, length + 1], in the order of the starts.
 template <typename T>
 using Walks = Vector<T, Tag::blocks>;
 
@@ -43,12 +43,12 @@ using Walks = Vector<T, Tag::blocks>;
 template <typename T>
 class RandomWalks {
  public:
-  /// Order in which lists are read.
+  /// The order in which lists are read.
   enum class Reading {
     memory,  ///< In walk order, for few walks at a time.
     disk,    ///< In node order with several draws at a time, for many walks.
   };
-  /// Number of walks that are read together, and of draws that are made together for one walk on a disk.
+  /// Number of walks that are read together and, on a disk, of draws that are made together for one walk.
   static constexpr int64_t kTogether = 1 << 14;
   static constexpr int64_t kDraws = 2;
 
@@ -104,7 +104,7 @@ class RandomWalks {
   Column<uint32_t> again_;    // Entries of waiting_ that must draw again.
   Column<uint32_t> sorted_;
 
-  // The next columns are of walks that are read together.
+  // The columns from here on are for walks that are read together.
   Column<int64_t> nodes_;
   Column<EdgeRange> lists_;
   Column<int64_t> edges_;       // Drawn edges.

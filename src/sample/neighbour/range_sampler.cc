@@ -14,7 +14,7 @@ constexpr int64_t kMaxExtent = 1024 * 1024;
 constexpr size_t kRequestsTogether = 4096;    // Lists that are read together.
 constexpr size_t kEdgesTogether = 16 * 1024;  // Edges that are read together.
 
-// A node whose neighbours are drawn with a key.
+// A node and the key with which its neighbours are drawn.
 #pragma pack(push, 4)
 struct Request {
   uint64_t key;
@@ -49,7 +49,7 @@ RangeSampler::RangeSampler(const BlockSampler::From& from, DiskTopology& topolog
 }
 
 int64_t RangeSampler::bytes_for(int64_t max_nodes, int64_t max_edges, int64_t edge_width) {
-  constexpr int64_t kTable = 24;  // NodeIdMap, with the old table while it grows.
+  constexpr int64_t kTable = 24;  // Bytes of NodeIdMap, including the old table while it grows.
   constexpr auto kRequest = static_cast<int64_t>(sizeof(uint64_t) + sizeof(int64_t) + sizeof(EdgeRange));
   constexpr auto kEdge = static_cast<int64_t>(2 * sizeof(int64_t));
   return max_nodes * (20 + kTable) + (max_edges + 2 * int64_t{kEdgesTogether}) * 4 * (1 + edge_width) +
@@ -61,7 +61,7 @@ bool RangeSampler::reads_weights() const {
 }
 
 int64_t RangeSampler::file_bytes(int64_t blocks, double nodes, double edges) const {
-  // Few of the nodes are expanded in the last hop, which has most of them.
+  // Only a few of the nodes are expanded, because most nodes are in the last hop.
   const double expanded = nodes / 2;
   const double bytes = static_cast<double>(sizeof(Request)) * expanded + 4 * expanded +
                        4 * edges * static_cast<double>(1 + topology_.edge_width());
@@ -108,8 +108,8 @@ void RangeSampler::open_answers(ScratchStreams& streams, size_t hops) {
   }
 }
 
-// Writes the requests of a hop. An item starts only when the previous one of the same lane has ended, because
-// there are never more active items than threads.
+// Writes the requests of a hop. An item starts only after the previous item of the same lane has ended,
+// because there are never more active items than threads.
 void RangeSampler::ask(ScratchStreams& streams, std::span<const int64_t> numbers, size_t hop) {
   open_answers(streams, hop);
   for (Lane& lane : lanes_)
@@ -134,7 +134,7 @@ void RangeSampler::ask(ScratchStreams& streams, std::span<const int64_t> numbers
   }
 }
 
-// Reads one range of lists after the other, and answers the requests to it.
+// Reads the ranges of lists one after the other, and answers the requests to each range.
 void RangeSampler::answer(ScratchStreams& streams, size_t hop) {
   for (Lane& lane : lanes_) lane.answers.emplace_back(ranges());
   for (size_t range = 0; range < ranges(); ++range) {
@@ -150,7 +150,7 @@ void RangeSampler::answer(ScratchStreams& streams, Lane& lane, Worker& worker, s
   const int64_t fan_out = from_.neighbours.fan_outs[hop];
   ScratchStreams::Reader requests(streams, lane.requests[range], /*frees=*/true);
   ScratchStreams::Writer answers(streams, lane.answers[hop][range]);
-  worker.edges.clear();  // A full file may have left some edges.
+  worker.edges.clear();  // If the file was full, some edges may be left from the previous attempt.
   worker.counts.clear();
   while (take_requests(requests, worker)) {
     throw_if_interrupted("the blocks of the run were sampled");
@@ -176,7 +176,7 @@ void RangeSampler::answer(ScratchStreams& streams, Lane& lane, Worker& worker, s
   lane.requests[range] = {};
 }
 
-// Returns whether there are more.
+// Returns whether there are more requests.
 bool RangeSampler::take_requests(ScratchStreams::Reader& requests, Worker& worker) {
   worker.keys.clear();
   worker.nodes.clear();
@@ -210,7 +210,7 @@ void RangeSampler::write_answers(Worker& worker, ScratchStreams::Writer& to) {
   worker.counts.clear();
 }
 
-// Makes the part of a sample within some hops.
+// Assembles the part of a sample within some hops.
 void RangeSampler::put_together(int64_t number, size_t hops, Lane& lane, Worker& worker) {
   throw_if_interrupted("the blocks of the run were sampled");
   const SeedBlocks::Block block = from_.blocks.block(number);

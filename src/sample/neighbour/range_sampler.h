@@ -16,9 +16,9 @@ namespace plimsoll {
 /// Samples many blocks with one pass over the neighbour lists per hop, however little memory there is. The
 /// lists are read in ranges of nodes that fit into memory, one range after the other. For each range there is
 /// a stream of requests, in the order of blocks and of the nodes within them, and a stream of answers in the
-/// same order. So no answer needs to be searched for or sorted: to assemble a block, each node takes the next
-/// answer of the range that contains it. The streams are in a scratch file. Between hops only the answers of
-/// a block are stored, and the block is assembled from them again.
+/// same order. Therefore no answer needs to be searched for or sorted: to assemble a block, each node takes
+/// the next answer of the range that contains it. The streams are in a scratch file. Between hops only the
+/// answers of a block are stored, and the block is assembled from them again.
 ///
 /// A sample is the same as that of BlockSampler. Blocks must not leave out edges (BlockSampler::From:
 /// `negatives` must be unset). The objects passed to the constructor must outlive this one.
@@ -30,10 +30,10 @@ class RangeSampler {
     int64_t buffer_bytes = 0;    ///< Bytes of the buffers of all streams.
     int64_t max_nodes = 0;       ///< Maximum nodes of a block; 0 if unknown.
     int64_t max_edges = 0;       ///< Maximum edges of a block; 0 if unknown.
-    /// Called once a hop for each block, by several threads, before the first call of `use`; may be empty.
+    /// Called for each block in each hop, by several threads, before the first call of `use`; may be empty.
     std::function<void()> on_hop = {};
   };
-  /// Maximum bytes that a thread needs for blocks of this size, if it is known.
+  /// Maximum bytes that a thread needs for blocks of this size, if the size is known.
   static int64_t bytes_for(int64_t max_nodes, int64_t max_edges, int64_t edge_width);
   static constexpr int64_t kMaxRanges = 256;
 
@@ -48,8 +48,8 @@ class RangeSampler {
   /// Receives a sample and returns whether to continue. Called by several threads; code after turn.wait()
   /// runs in the order of the blocks.
   using Use = std::function<bool(const BlockSample& sample, Turn& turn)>;
-  /// Samples these blocks. Returns false as soon as `use` has. Errors: ScratchStreamsFull before the first
-  /// call of `use`; those of BlockSampler and ScratchFile; BudgetExceeded, Interrupted.
+  /// Samples these blocks. Returns false once `use` has returned false. Errors: ScratchStreamsFull before the
+  /// first call of `use`; those of BlockSampler and ScratchFile; BudgetExceeded, Interrupted.
   bool sample(std::span<const int64_t> numbers, ScratchFile& file, const Use& use);
   /// Bytes that all calls of sample() read from the file or wrote to it.
   int64_t bytes_read() const { return bytes_read_; }
@@ -57,7 +57,7 @@ class RangeSampler {
 
  private:
   using Streams = std::vector<ScratchStreams::Stream>;
-  // Every threads-th block. No two threads work on the same lane.
+  // The streams of every threads-th block. No two threads work on the same lane at the same time.
   struct Lane {
     Streams requests = {};                                       // [ranges]
     std::vector<Streams> answers = {};                           // [hops][ranges]

@@ -13,7 +13,7 @@ RowUses::RowUses(std::span<const uint8_t> uses, int64_t counted_blocks, double n
     chance_[used] = std::min(static_cast<double>(used) / blocks, 1.0);
     if (used + 1 < kLevels) counted += rows_[used] * static_cast<double>(used);
   }
-  // The counter saturates, so the remaining uses are those of the most used rows.
+  // The counters saturate, so the remaining uses belong to the most used rows.
   const double of_most = (blocks * nodes - counted) / blocks / std::max(rows_.back(), 1.0);
   chance_.back() = std::clamp(of_most, chance_.back(), 1.0);
 }

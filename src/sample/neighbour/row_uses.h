@@ -8,12 +8,12 @@
 
 namespace plimsoll {
 
-/// Distribution of the uses of a file's rows. It estimates how many reads a cache of some rows saves. Assumes
+/// Distribution of the uses of a file's rows. Estimates how many reads a cache of some rows saves. Assumes
 /// that blocks use rows independently of each other.
 class RowUses {
  public:
-  /// `uses` says how often each row is used in `counted_blocks` blocks, capped at 255. A block has `nodes`
-  /// rows on average.
+  /// `uses` is the number of times that each row is used in `counted_blocks` blocks, capped at 255. A block
+  /// has `nodes` rows on average.
   RowUses(std::span<const uint8_t> uses, int64_t counted_blocks, double nodes);
 
   RowUses without_most_used(int64_t rows) const;

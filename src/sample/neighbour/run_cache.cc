@@ -39,7 +39,7 @@ int64_t range_bytes_of(const BlockSampler::From& from, const RunCache::Options& 
   return RangeSampler::bytes_for(sizes.max_nodes, sizes.max_edges, sizes.edge_width);
 }
 
-// Returns how many bytes nothing holds, at least `bytes`.
+// Returns the number of free bytes, at least `bytes`.
 int64_t free_bytes(int64_t bytes) {
   const Ledger& ledger = Ledger::process();
   return ledger.cap() == Ledger::kUnlimited ? bytes : std::max(bytes, ledger.cap() - ledger.held());
@@ -125,7 +125,7 @@ void RunCache::fill(int64_t number, const std::function<void()>& lend) {
   } catch (const std::bad_alloc&) {
     kept_ = nullptr;
   }
-  topology_.resize(topology_.min_bytes());  // Frees what sampling still held if it was refused more memory.
+  topology_.resize(topology_.min_bytes());  // Frees memory that sampling still held when it was refused more.
   begin();
   if (prefetcher_ != nullptr && kept_ != nullptr) prefetcher_->expect(number);
 }
@@ -139,7 +139,7 @@ bool RunCache::sample_from(int64_t number, int64_t bytes) {
                                         (4 * options_.sizes.nodes + options_.sizes.edge_bytes()));
   const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
                                   {first, std::min(first + max + 1, blocks.training_blocks())}};
-  SampleFile& file = *kept_;  // Used by the threads that sample while this one holds the lock.
+  SampleFile& file = *kept_;  // Threads that sample use the file while this thread holds the lock.
   file.begin();
   Vector<std::byte, Tag::blocks> sample;
   sample.reserve(static_cast<size_t>(options_.sizes.max_note));
@@ -170,7 +170,7 @@ void RunCache::begin() {
   CacheShares shares = divide_cache(divided);
   std::optional<ScratchFile> scratch;
   if (shares.scratch_bytes > 0) scratch = ScratchFile::make(options_.folder, shares.scratch_bytes);
-  if (shares.scratch_bytes > 0 && !scratch) {  // The disk has no space.
+  if (shares.scratch_bytes > 0 && !scratch) {  // The disk does not have enough space.
     divided.scratch_bytes = 0;
     shares = divide_cache(divided);
   }
@@ -181,7 +181,7 @@ void RunCache::begin() {
   const int64_t min = topology_.min_bytes();
   if (!scratch && of_rows < SharedScan::min_bytes(rows_.layout())) {
     if (kept_ != nullptr && options_.bytes >= KeptSamples::bytes_for(sizes.max_note)) {
-      stored_samples_.emplace(*kept_, sizes.max_note);  // Readers of blocks read rows by themselves.
+      stored_samples_.emplace(*kept_, sizes.max_note);  // Readers of blocks read rows themselves.
       return;
     }
     kept_ = nullptr;

@@ -18,10 +18,10 @@
 
 namespace plimsoll {
 
-/// Memory and disk space that make reading the blocks of a run fast. With a sample file all memory is for
-/// rows. When an epoch begins whose samples the file lacks, all memory is used for the topology until they
-/// are sampled, on all threads of the run. Without a sample file, samples are made in the background, and
-/// topology and rows share the memory.
+/// Memory and disk space that make reading the blocks of a run fast. With a sample file, all memory is used
+/// for rows. When an epoch starts whose samples are not in the file, all memory is used for the topology
+/// until all threads of the run have sampled them. Without a sample file, samples are made in the background,
+/// and topology and rows share the memory.
 ///
 /// Any number of threads may call it at once. Blocks are the same for every size.
 class RunCache {
@@ -52,8 +52,8 @@ class RunCache {
 
   /// Does the same as SamplePrefetcher::read(). Errors: those of that function and of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
-  /// Samples the blocks from this one on if it is not in the sample file, with memory that `lend` frees
-  /// (BlockSource::prepare). No other thread may call read() meanwhile.
+  /// Samples the blocks from number `number` on if that block is not in the sample file, with memory that
+  /// `lend` frees (BlockSource::prepare). No other thread may call read() meanwhile.
   void prepare(int64_t number, const std::function<void()>& lend);
   /// Reads the stored sample of a block. Returns false if it is not stored.
   bool sample(int64_t number, BlockSample& sample);
@@ -75,7 +75,8 @@ class RunCache {
   Options options_;  // Only `sizes` changes, while mutex_ is locked exclusively.
 
   mutable SharedMutex mutex_;
-  SampleFile* kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Null if there is no sample file, or no memory to fill it.
+  SampleFile* kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Null if there is no sample file, or not enough memory to
+                                                  // fill it.
   int64_t kept_end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Training blocks before this one are, or were, in
                                                       // kept_.
   std::optional<KeptSamples> stored_samples_ PLIMSOLL_GUARDED_BY(mutex_);  // Samples for readers of blocks.

@@ -13,18 +13,18 @@ namespace plimsoll {
 /// next epoch. `blocks` must outlive this object. Not thread-safe.
 class RunOrder {
  public:
-  /// Maximum number of blocks in flight: blocks before them are not read any more.
+  /// Maximum number of blocks in flight. Blocks before them will not be read again.
   static constexpr size_t kUnderWay = 64;
 
   explicit RunOrder(const SeedBlocks& blocks) : RunOrder(blocks, blocks.blocks()) {}
   /// Restricts training blocks to those before number `end`.
   RunOrder(const SeedBlocks& blocks, int64_t end) : blocks_(&blocks), end_(end) {}
-  /// Returns the block after this one, or nullopt after the last one. After validation blocks, it is the
-  /// first block of the epoch after the last epoch asked about.
+  /// Returns the block after this one, or nullopt after the last one. After validation blocks, this is the
+  /// first block of the epoch that follows the last requested epoch.
   std::optional<int64_t> after(int64_t number);
 
-  /// Records that a block is read. Returns whether it is one of the recently read blocks, which is read
-  /// again.
+  /// Records that a block is read. Returns whether it is one of the recently read blocks and is therefore
+  /// read again.
   bool visit(int64_t number);
 
  private:

@@ -15,14 +15,14 @@ namespace {
 
 constexpr int64_t kMaxStreamBytes = int64_t{32} << 20;
 
-// The result of sampling in ranges: how many blocks were sampled, and whether no more are needed.
+// The result of sampling in ranges: how many blocks were sampled, and whether the caller wants no more.
 struct InRanges {
   int64_t blocks = 0;
   bool enough = false;
   StreamBytes bytes = {};
 };
 
-// Samples as many blocks as memory and disk allow; none if they are not enough.
+// Samples as many blocks as memory and disk space allow, which may be none.
 InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
                           const StreamSpace& space, const SampledGroup& use,
@@ -52,7 +52,7 @@ InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology
         return use({&sample, 1}, turn);
       });
       done.blocks += std::ssize(some);
-    } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected; none has been used yet.
+    } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected, and none has been used yet.
       at_once /= 2;
     }
   }
@@ -60,7 +60,7 @@ InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology
   return done;
 }
 
-// Returns what follows the first `count` numbers.
+// Returns the numbers after the first `count`.
 std::vector<BlockNumbers> after(std::span<const BlockNumbers> numbers, int64_t count) {
   std::vector<BlockNumbers> rest;
   for (const auto& [first, end] : numbers) {
@@ -127,8 +127,8 @@ SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, i
     if (left >= some * CacheShares::kGroupInMemory * block_bytes)
       return {some, all, left / some, CacheShares::kGroupInMemory};
   }
-  // The larger part of the rest stays free: later blocks may be larger than earlier ones, and leave holes in
-  // the heap.
+  // Most of the remaining memory stays free, because later blocks may be larger than earlier ones and leave
+  // holes in the heap.
   const int64_t left = std::max<int64_t>(bytes, 0);
   if (range_bytes > 0 && left > range_bytes) {
     const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / range_bytes, 1, threads));
@@ -158,7 +158,8 @@ StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology
     return {};
   }
   const InRanges done = sample_in_ranges(from, topology, shares, numbers, space, use, on_hop);
-  // Groups have no hops to report one by one, so each block reports all of its hops when it is sampled.
+  // Blocks of a group do not report single hops, so each block reports all of its hops when it has been
+  // sampled.
   const auto use_with_hops = [&](std::span<const BlockSample> group, Turn& turn) {
     if (on_hop)
       for (size_t hops = group.size() * from.neighbours.fan_outs.size(); hops > 0; --hops) on_hop();

@@ -23,12 +23,13 @@ struct SamplingShares {
   int64_t stream_bytes = 0;    ///< Bytes for the buffers of a RangeSampler; 0: blocks are sampled in groups.
 
   /// Divides `bytes`, which are in addition to topology.min_bytes(). The whole topology stays in memory if a
-  /// small group of blocks of `block_bytes` each (BulkSampler::bytes_for) fits next to it, on as many threads
-  /// as possible. Otherwise lists are read in ranges, on threads that need `range_bytes` each. If that is 0,
-  /// each hop of a group reads what is not in memory.
+  /// small group of blocks of `block_bytes` each (BulkSampler::bytes_for) fits in memory at the same time, on
+  /// as many threads as possible. Otherwise lists are read in ranges, on threads that need `range_bytes`
+  /// each. If that is 0, each hop of a group reads what is not in memory.
   static SamplingShares of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes, int threads,
                            int64_t range_bytes);
-  /// Returns these shares for sampling in groups instead of ranges: part of the memory is then for blocks.
+  /// Returns these shares for sampling in groups instead of ranges; part of the memory is then used for
+  /// blocks.
   SamplingShares without_ranges(const DiskTopology& topology) const;
   /// Returns the minimum: one thread with one page of each topology column, and one block at a time.
   static SamplingShares min(const DiskTopology& topology) { return {1, topology.min_bytes(), 0, 1}; }
@@ -54,16 +55,16 @@ struct StreamSpace {
 /// any order; code after turn.wait() runs in block order.
 using SampledGroup = std::function<bool(std::span<const BlockSample> group, Turn& turn)>;
 
-/// Returns whether lists may be read in ranges (RangeSampler): whether there is space, and blocks do not
-/// leave out edges.
+/// Returns whether lists may be read in ranges (RangeSampler): there is disk space, and blocks do not leave
+/// out edges.
 bool can_sample_in_ranges(const BlockSampler::From& from, const StreamSpace& space);
 /// Bytes of streams that were read from a scratch file and written to it.
 struct StreamBytes {
   int64_t read = 0;
   int64_t written = 0;
 };
-/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. `on_hop` is that
-/// of RangeSampler::Options. Errors: those of BlockSampler, ThreadRefused, Interrupted.
+/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. `on_hop` has the
+/// same meaning as in RangeSampler::Options. Errors: those of BlockSampler, ThreadRefused, Interrupted.
 StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
                           const StreamSpace& space, const SampledGroup& use,

@@ -29,7 +29,8 @@ int64_t SampleFile::file_bytes_for(int64_t samples, int64_t bytes) {
 SampleFile::SampleFile(ScratchFile file, int64_t max_samples)
     : file_(std::move(file)), max_samples_(max_samples), first_byte_(aligned(max_samples * kEndBytes)) {
   if (first_byte_ > file_.bytes())
-    throw Failure(fmt::format("a scratch file of {} bytes for {} samples", file_.bytes(), max_samples));
+    throw Failure(fmt::format("a scratch file of {} bytes is too small for the index of {} samples",
+                              file_.bytes(), max_samples));
 }
 
 void SampleFile::begin() {

@@ -15,9 +15,9 @@
 namespace plimsoll {
 
 /// Samples of blocks in a scratch file, in the order in which they are added. A run that samples many blocks
-/// at a time needs its topology in memory only then, and has all of its memory for rows afterwards. The index
-/// of the samples is also in the file, so it needs memory only while it is written. After finish() any number
-/// of threads may read it.
+/// at a time needs its topology in memory only during that time, and can use all memory for rows afterwards.
+/// The index of the samples is also in the file, so it needs memory only while it is written. After finish()
+/// any number of threads may read it.
 class SampleFile {
  public:
   /// Bytes (Tag::cache) of the write buffer.
@@ -38,8 +38,8 @@ class SampleFile {
   void finish();
 
   bool has(int64_t number) const { return range_of(number) != nullptr; }
-  /// Returns the end of the range of consecutive added numbers that contains `number`; `number` itself if it
-  /// was not added.
+  /// Returns the end of the range of consecutive added numbers that contains `number`, or `number` itself if
+  /// it was not added.
   int64_t end_of(int64_t number) const;
 
   int64_t file_bytes() const { return file_.bytes(); }
@@ -53,7 +53,7 @@ class SampleFile {
   struct Range {
     int64_t first = 0;
     int64_t end = 0;
-    int64_t at = 0;  // Index of the first among all samples.
+    int64_t at = 0;  // Index of the first sample of the range among all samples.
   };
   // A part of the file that is written from start to end.
   struct Part {
@@ -83,7 +83,7 @@ class KeptSamples final : public BlockSamples {
  public:
   /// `longest` is the size of the longest sample in bytes. Errors: BudgetExceeded.
   KeptSamples(const SampleFile& file, int64_t longest);
-  /// Returns the memory (Tag::cache) that it needs.
+  /// Returns the bytes of memory (Tag::cache) that an object needs.
   static int64_t bytes_for(int64_t longest);
   /// Errors: those of ScratchFile; Failure for a number that is not in the file.
   bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,

@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// Samples the blocks of a run in advance and has their rows read. It derives the next blocks from the last
-/// one that was read (RunOrder). If another block is read, prefetching restarts after that one, unless that
-/// one was read shortly before. Any number of threads may call it at once.
+/// one that was read (RunOrder). If a different block is read, prefetching restarts after that block, unless
+/// it was read shortly before. Any number of threads may call it at once.
 class SamplePrefetcher {
  public:
   /// Receives the sample of a block and returns the destination of its feature rows.

@@ -9,15 +9,15 @@ namespace {
 
 using Column = SampledSubgraph::Column;
 
-constexpr int64_t kPieceEdges = 4096;  // Edges or lists that are read together.
+constexpr int64_t kPieceEdges = 4096;  // Number of edges or lists that are read together.
 
 struct End {
   int64_t col;
   int64_t row;
-  int64_t rank;  // Sampled edges come before reverse ones, each in their order.
+  int64_t rank;  // Sampled edges precede reverse edges; each kind keeps its order.
 };
 
-// Appends the edges of one list whose neighbours have numbers.
+// Appends the edges of one list whose neighbours have numbers in the batch.
 class ListFilter {
  public:
   ListFilter(const Topology& topology, const NodeIdMap& table) : topology_(topology), table_(table) {}

@@ -6,8 +6,8 @@ namespace plimsoll {
 
 /// Adds the reverse of each edge, like PyTorch Geometric's to_bidirectional: no two edges have the same ends,
 /// and edges are sorted by (col, row). `edge` is the index of the edge that was sampled between these ends
-/// or, if there is none, of the edge whose reverse it is; if there are several, the one sampled first.
-/// Empties edges_per_hop. Errors: BudgetExceeded.
+/// or, if there is none, of the sampled edge in the opposite direction; if there are several, the index of
+/// the first one sampled. Empties edges_per_hop. Errors: BudgetExceeded.
 void make_bidirectional(SampledSubgraph& subgraph);
 
 /// Replaces the edges by all edges of the graph between nodes of the batch except `targets`, node by node in

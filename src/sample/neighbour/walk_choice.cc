@@ -23,7 +23,7 @@ struct Step {
   EdgeRange near;  // List of the previous node.
 };
 
-// Calls use(neighbours, index of the first) for parts of a list until that returns false.
+// Calls use(neighbours, index of the first) for parts of a list until use() returns false.
 template <typename Use>
 void read_list(const Topology& topology, const EdgeRange& list, const Use& use) {
   std::array<int64_t, kNeighbours> edges;
@@ -81,7 +81,7 @@ void in_near(const Step& step, const Use& use) {
   if (is_due && goes_on) use_back();
 }
 
-// Calls use(place, whether it is back) for the neighbours that are back or near, in list order, until that
+// Calls use(place, whether it is back) for the neighbours that are back or near, in list order, until use()
 // returns false.
 template <typename Use>
 void for_each_known(const Step& step, const Use& use) {
@@ -94,7 +94,7 @@ void for_each_known(const Step& step, const Use& use) {
 int64_t choose_place(const Step& step, const WalkChances& chances, double uniform) {
   int64_t back = 0;
   int64_t near = 0;
-  std::array<int64_t, kNeighbours> places;  // Only the first is used.
+  std::array<int64_t, kNeighbours> places;  // Only the first entry is used.
   int64_t place_of_back = -1;
   for_each_known(step, [&](int64_t place, bool is_back) {
     if (back + near < kNeighbours) places[static_cast<size_t>(back + near)] = place;

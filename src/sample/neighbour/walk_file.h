@@ -19,14 +19,14 @@ class WalkFile {
   static constexpr int64_t kMinTogether = ScratchFile::kAlignment / static_cast<int64_t>(sizeof(T));
 
   /// Makes a file in a folder for `walks` walks of `places` nodes. Returns nullopt if ScratchFile::make()
-  /// does.
+  /// returns nullopt.
   static std::optional<WalkFile> make(const std::filesystem::path& folder, int64_t walks, int64_t places);
   /// Bytes (Tag::blocks) needed to read `together` walks at a time.
   static int64_t bytes_for(int64_t together, int64_t places) {
     return 2 * together * places * static_cast<int64_t>(sizeof(T));
   }
 
-  /// Starts writing. Then add() appends the next node of all walks. Errors: BudgetExceeded, those of
+  /// Starts writing. Afterwards add() appends the next node of all walks. Errors: BudgetExceeded, those of
   /// ScratchFile.
   void begin(int64_t walks);
   void add(std::span<const T> at);

@@ -42,7 +42,7 @@ Parts partition(const Topology& topology, const MetisOptions& options) {
       return parts;
   }
   throw Failure(
-      "METIS: the system gives this process less memory than its budget; raise its limit (ulimit -d), or "
+      "METIS: the system allows this process less memory than its budget; raise the limit (ulimit -d), or "
       "partition by streaming instead");
 }
 
@@ -54,7 +54,8 @@ Parts metis_partition(const Topology& topology, const MetisOptions& options) {
     return partition(topology, options);
   } catch (const BudgetExceeded& refusal) {
     throw BudgetExceeded(
-        "METIS: the graph has to fit into the budget several times; partition it by streaming instead",
+        "METIS: the budget must be several times as large as the graph; raise it, or partition by streaming "
+        "instead",
         refusal);
   }
 }

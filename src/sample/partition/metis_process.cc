@@ -133,7 +133,7 @@ void be_quiet() {
   options[METIS_OPTION_SEED] = kSeed;
   auto nodes = static_cast<idx_t>(part_of.size());
   idx_t constraints = 1;
-  // METIS takes the columns as non-const and does not write to them.
+  // METIS has non-const parameters for these columns, but does not write to them.
   const auto column = [](const auto& numbers) { return const_cast<idx_t*>(numbers.data()); };
   Answer answer;
   answer.code = metis.part_graph_kway(&nodes, &constraints, column(graph.row_ptr), column(graph.neighbours),
@@ -166,8 +166,8 @@ std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, dou
   const int status = wait_for(child);
   if (answered && answer.code == METIS_OK) return answer.cut;
   if (answered && answer.code == METIS_ERROR_MEMORY) return std::nullopt;
-  if (answered) throw Failure(fmt::format("METIS fails with code {}", answer.code));
-  if (WIFSIGNALED(status)) throw Failure(fmt::format("METIS was ended by signal {}", WTERMSIG(status)));
+  if (answered) throw Failure(fmt::format("METIS failed with code {}", answer.code));
+  if (WIFSIGNALED(status)) throw Failure(fmt::format("METIS was killed by signal {}", WTERMSIG(status)));
   return std::nullopt;  // METIS calls exit() if one of its own lists gets no memory.
 }
 

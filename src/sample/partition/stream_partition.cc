@@ -17,8 +17,8 @@ constexpr int32_t kNone = -1;
 template <typename T>
 using PartColumn = Vector<T, Tag::columns>;
 
-// Finds the part with the fewest nodes, the first of equals: a tree whose leaves are the parts and whose
-// inner nodes name the better of two.
+// Finds the part with the fewest nodes, or the first such part. It is a tree whose leaves are the parts; each
+// inner node names the better of its two children.
 class MinFilled {
  public:
   explicit MinFilled(int64_t parts) : filled_(static_cast<size_t>(parts), 0), winner_(2 * filled_.size()) {

@@ -11,8 +11,8 @@ namespace plimsoll {
 struct PartitionOptions {
   int64_t parts = 0;
   double slack = 0.1;  ///< A part has up to (1 + slack) x nodes / parts nodes, rounded up.
-  /// Maximum number of passes. The result is that of the last pass that cut fewer edges than the pass before
-  /// it.
+  /// Maximum number of passes. The result is that of the last pass that cut fewer edges than the previous
+  /// pass.
   int passes = 20;
 };
 
@@ -28,7 +28,7 @@ using Parts = Vector<int32_t, Tag::columns>;
 ///
 /// Holds 8 bytes per node and 20 bytes per part. Reads lists in order, some at a time, twice per pass. The
 /// result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes, a
-/// slack below 0, no pass; those of the topology; BudgetExceeded.
+/// slack below 0, or fewer than 1 pass; those of the topology; BudgetExceeded.
 Parts stream_partition(const Topology& topology, const PartitionOptions& options);
 
 /// Returns the number of edges that connect different parts. Errors: those of the topology, BudgetExceeded.

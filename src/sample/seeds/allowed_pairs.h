@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// Counts and lists, one by one, the pairs of nodes that may be drawn as negative edges. It is used when
-/// nearly all pairs are edges, so that random draws miss the rest. Not thread-safe: it keeps two times 8
-/// bytes of scratch memory per node. The topology must outlive it.
+/// nearly all pairs are edges, so that random draws rarely find the other pairs. Not thread-safe: it keeps
+/// two times 8 bytes of scratch memory per node. The topology must outlive it.
 class AllowedPairs {
  public:
   using IsAllowed = std::function<bool(int64_t node, int64_t neighbour)>;

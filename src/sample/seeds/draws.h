@@ -17,9 +17,9 @@ constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int6
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
-/// Returns a key for everything drawn for an item of this type and time, whose item_key() is `key`.
+/// Returns a key for all draws for an item of this type and time, whose item_key() is `key`.
 constexpr uint64_t typed_key(uint64_t key, Purpose purpose, uint32_t type, int64_t time) {
-  constexpr uint32_t kLayer = 65535;  // item_key() and Draws use lower ones.
+  constexpr uint32_t kLayer = 65535;  // item_key() and Draws use lower values.
   const auto id = static_cast<uint64_t>(time);
   const Philox::Counter bits = Philox(key)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), type,
                                             static_cast<uint32_t>(purpose) << 16 | kLayer});

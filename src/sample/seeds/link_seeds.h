@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Finds out whether an edge between two nodes, in either direction, was held out of a graph, that is, is one
+/// Tells whether an edge between two nodes, in either direction, was held out of a graph: whether it is one
 /// of `valid_edges` or `test_edges`. Each lookup makes O(log n) reads of the mapped columns. The graph must
 /// outlive it. Thread-safe.
 class HeldOutEdges {
@@ -29,7 +29,7 @@ class HeldOutEdges {
 /// thread-safe: it keeps scratch memory. Topology and graph must outlive it.
 class LinkSeeds {
  public:
-  /// `topology` is that of `graph`. Errors: those of NegativeEdges.
+  /// `topology` is the topology of `graph`. Errors: those of NegativeEdges.
   LinkSeeds(const Topology& topology, const GraphView& graph, int64_t negatives, uint64_t seed);
 
   /// Writes the distinct ends of all pairs, ascending, to `nodes`. Writes indices into `nodes` to `pairs` [P,

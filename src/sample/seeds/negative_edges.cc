@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 // Random draws per pair. If fewer than one pair in a hundred is allowed, the last pairs are drawn from a list
-// of all allowed ones.
+// of all allowed pairs.
 constexpr int kMaxDraws = 1000;
 
 }  // namespace
@@ -32,8 +32,8 @@ NegativeEdges::NegativeEdges(const Topology& topology, const NegativeOptions& op
   const int64_t nodes = topology.nodes();
   if (nodes < 2 || (options.avoid_existing && topology.edges() / nodes >= nodes - 1))
     throw UsageError(fmt::format(
-        "negative edges: found {} edges between {} nodes, expected pairs without one; sample from a "
-        "graph that has some",
+        "negative edges: found {} edges between {} nodes, expected some pairs without an edge; sample from a "
+        "graph that has such pairs",
         topology.edges(), nodes));
 }
 
@@ -43,7 +43,7 @@ void NegativeEdges::refuse_node(int64_t node) const {
       node, topology_.nodes()));
 }
 
-// Makes all pairs wait. Each pair has separate random numbers.
+// Marks all pairs as waiting. Each pair has separate random numbers.
 void NegativeEdges::begin(std::span<const int64_t> numbers, uint32_t epoch, uint64_t part) {
   draws_.clear();
   for (const int64_t number : numbers)
@@ -66,18 +66,18 @@ void NegativeEdges::count_allowed(std::span<const int64_t> nodes) {
     allowed_[i] = topology_.nodes() - lists_[i].degree - (options_.self_loops || loops_[i] != 0 ? 0 : 1);
 }
 
-// Replaces ranks among allowed neighbours by the neighbours.
+// Replaces each rank among a node's allowed neighbours by the neighbour with that rank.
 void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   for (size_t i = 0; i < nodes.size(); ++i) {
-    // The node itself is missing from its list, but not allowed.
+    // The node itself is missing from its list, but it is not allowed as a neighbour.
     const bool skip = !options_.self_loops && loops_[i] == 0;
     if (skip && ranks_[i] >= nodes[i] - places_[i]) ++ranks_[i];
   }
   search_.find_missing(lists_, ranks_, neighbours);
 }
 
-// Stores the neighbours found for waiting pairs. Pairs whose neighbour does not exist or is excluded still
-// wait.
+// Stores the neighbours found for waiting pairs. Pairs continue to wait if their neighbour does not exist or
+// is excluded.
 void NegativeEdges::keep_waiting(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   size_t still = 0;
   for (size_t j = 0; j < waiting_.size(); ++j) {
@@ -105,7 +105,7 @@ void NegativeEdges::structured(std::span<const int64_t> nodes, std::span<const i
     find_neighbours(drawn_, found_);
     keep_waiting(nodes, neighbours);
   }
-  std::ranges::sort(waiting_, {}, [&](size_t i) { return nodes[i]; });  // Each list is read once.
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return nodes[i]; });  // Makes each list be read only once.
   for (const size_t i : waiting_) {
     const std::span<const int64_t> all = allowed_pairs_.neighbours(nodes[i]);
     if (all.empty()) refuse_node(nodes[i]);
@@ -120,7 +120,7 @@ void NegativeEdges::uniform(int64_t first, uint32_t epoch, std::span<int64_t> no
   uniform(numbers_, epoch, nodes, neighbours);
 }
 
-// A node and a rank are drawn among all nodes. The pair counts if the node has more than `rank` allowed
+// Draws a node, and a rank among all nodes. The pair is valid if the node has more than `rank` allowed
 // neighbours; otherwise its neighbour is a number beyond the nodes.
 void NegativeEdges::uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                             std::span<int64_t> neighbours) {
@@ -142,18 +142,19 @@ void NegativeEdges::uniform(std::span<const int64_t> numbers, uint32_t epoch, st
   if (!waiting_.empty()) draw_from_all(nodes, neighbours);
 }
 
-// Draws each waiting pair from a list of all allowed ones.
+// Draws each waiting pair from a list of all allowed pairs.
 void NegativeEdges::draw_from_all(std::span<int64_t> nodes, std::span<int64_t> neighbours) {
   const int64_t total = allowed_pairs_.total();
   if (total == 0)
     throw UsageError(fmt::format(
         "negative edges: all pairs of the {} nodes have an edge ({} in the graph, the others held out), "
-        "expected pairs without one; leave some edges of the source out, then ingest and split it again",
+        "expected some pairs without an edge; remove some edges from the source, then ingest and split it "
+        "again",
         topology_.nodes(), topology_.edges()));
   ranks_.resize(draws_.size());
   for (const size_t i : waiting_)
     ranks_[i] = static_cast<int64_t>(draws_[i].below(static_cast<uint64_t>(total)));
-  std::ranges::sort(waiting_, {}, [&](size_t i) { return ranks_[i]; });  // Each list is read once.
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return ranks_[i]; });  // Makes each list be read only once.
   for (const size_t i : waiting_) {
     const AllowedPairs::Pair pair = allowed_pairs_.at(ranks_[i]);
     nodes[i] = pair.node;

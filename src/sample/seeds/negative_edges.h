@@ -19,24 +19,24 @@ struct NegativeOptions {
 
 /// Draws pairs of nodes that are not edges, for link prediction: the node whose list would contain the edge,
 /// and the missing neighbour. Each allowed pair is exactly equally likely. A neighbour is drawn by its rank
-/// among those missing from the list, so that no draw is wasted, however long the list is. A pair not found
-/// after 1,000 draws is drawn from a list of all allowed pairs.
+/// among the nodes missing from the list, so that no draw is wasted, however long the list is. A pair not
+/// found after 1,000 draws is drawn from a list of all allowed pairs.
 ///
 /// Draws are a function of (seed, epoch, number of the pair or the edge) only. Not thread-safe: it keeps
 /// scratch memory. The topology must outlive it.
 class NegativeEdges {
  public:
-  /// Returns whether the caller rejects a pair; another one is drawn instead.
+  /// Returns whether the caller rejects a pair; another pair is drawn instead.
   using Excluded = std::function<bool(int64_t node, int64_t neighbour)>;
 
   /// If existing edges are avoided, lists must ascend: require_ascending_lists(). Errors: UsageError for a
-  /// graph of V (V - 1) edges or more, which may have no pair left.
+  /// graph of V (V - 1) edges or more, in which no pair may be left.
   NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
                 Excluded excluded = {});
 
-  /// Draws uniform pairs: the pairs number first, first + 1, ... of an epoch, as many as fit into `nodes` and
-  /// `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or excluded;
-  /// Interrupted; those of the topology.
+  /// Draws pairs uniformly: the pairs with the numbers first, first + 1, ... of an epoch, as many as fit into
+  /// `nodes` and `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or
+  /// excluded; Interrupted; those of the topology.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
   /// Draws the pairs with these numbers.
   void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,

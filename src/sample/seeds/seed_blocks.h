@@ -28,7 +28,7 @@ struct SeedBlockOptions {
 
 /// The blocks of seeds of a run, by number: first the blocks of the training list, shuffled again in each
 /// epoch, for epochs 1, 2, ...; then the blocks of each further list, in the order of the list. No block is
-/// stored: each can be made at any time. Without lists there are no blocks. Thread-safe.
+/// stored, because each can be made at any time. Without lists there are no blocks. Thread-safe.
 class SeedBlocks {
  public:
   /// Errors: InputError if a list is empty.

@@ -12,7 +12,8 @@ namespace {
 
 void require_nodes(const GraphView& graph) {
   if (graph.nodes() == 0)
-    throw InputError(graph.set().folder().string() + ": has no nodes, expected some; make it again");
+    throw InputError(graph.set().folder().string() +
+                     ": the graph has no nodes, expected at least one; make the graph again");
 }
 
 SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels labels) {
@@ -39,7 +40,7 @@ SeedList edges_of(const GraphView& graph, const std::string& name) {
   const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
   if (!graph.set().has_column(edges_column(split)))
     throw InputError(fmt::format(
-        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one by "
+        "{}: found no edges to predict (column {}), expected a graph whose edges are split; make one with "
         "`plimsoll split-edges`",
         graph.set().folder().string(), edges_column(split)));
   return {.name = name, .edges = graph.split_edges(split)};
@@ -65,11 +66,11 @@ std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::
   require_nodes(graph);
   if (!splits.empty() && labels != NodeLabels::classes && graph.node_targets().empty())
     throw InputError(graph.set().folder().string() +
-                     ": nodes have no numbers to predict (column node_target); give some to `plimsoll ingest "
+                     ": nodes have no numbers to predict (column node_target); pass them to `plimsoll ingest "
                      "graph --targets`");
   if (!splits.empty() && labels == NodeLabels::classes && graph.y().empty())
     throw InputError(graph.set().folder().string() +
-                     ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
+                     ": nodes have no labels (column y); pass labels to `plimsoll ingest graph`");
   std::vector<SeedList> lists;
   lists.reserve(splits.size());
   for (const std::string& name : splits) lists.push_back(list_of(graph, name, labels));

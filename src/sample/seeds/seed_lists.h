@@ -8,13 +8,13 @@
 
 namespace plimsoll {
 
-/// What is to be predicted of nodes: their class, numbers, or several labels that are 1 or 0.
+/// The labels of nodes to predict: a class, numbers, or several labels that are 1 or 0 (multi).
 enum class NodeLabels { classes, numbers, multi };
 
 /// Returns the nodes of each split of a graph with their labels. If nodes have numbers or several labels, the
-/// label is 0 for a node with a known one, else -1. Without splits no labels are needed. Errors: InputError
-/// (no nodes or labels, a node that does not exist, those of has_known_target(), a split of
-/// which no node has a known number or label).
+/// label is 0 for a node with at least one known value, otherwise -1. Without splits no labels are needed.
+/// Errors: InputError (no nodes or labels, a node that does not exist, those of has_known_target(), a split
+/// in which no node has a known number or label).
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels);
 

@@ -28,7 +28,7 @@ inline void require_list(EdgeRange list, int64_t node, int64_t edges) {
   if (list.first < 0 || list.first > end || end > edges)
     throw InputError(
         fmt::format("indptr: found {} and {} at node {}, expected ascending numbers from 0 to {}; `plimsoll "
-                    "verify` lists what else is damaged",
+                    "verify` lists all damage",
                     list.first, end, node, edges));
 }
 
@@ -40,8 +40,7 @@ inline void require_neighbours(std::span<const int64_t> neighbours, std::span<co
   const auto bad = std::find_if(neighbours.begin(), neighbours.end(),
                                 [&](int64_t neighbour) { return !is_below(neighbour, nodes); });
   throw InputError(
-      fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` says what else is "
-                  "damaged",
+      fmt::format("indices: found node {} at edge {}, expected 0 to {}; `plimsoll verify` lists all damage",
                   *bad, edges[static_cast<size_t>(bad - neighbours.begin())], nodes - 1));
 }
 

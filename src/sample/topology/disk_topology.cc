@@ -46,7 +46,7 @@ DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& opt
   const bool weighted = graph.set().has_column("edge_weight");
   if (values.weight && !weighted)
     throw InputError(fmt::format(
-        "{}: edges have no weights (column edge_weight); give `plimsoll ingest graph` --weight, or set "
+        "{}: edges have no weights (column edge_weight); run `plimsoll ingest graph` with --weight, or set "
         "gnn.edge_weight: false",
         graph.set().folder().string()));
   if (weighted) weights_ = open_column(graph, "edge_weight", options);
@@ -69,16 +69,19 @@ int64_t DiskTopology::max_bytes() const {
 void DiskTopology::resize(int64_t bytes) {
   int64_t spare = bytes - min_bytes();
   if (spare < 0)
-    throw UsageError(
-        fmt::format("a topology on disk was given {} bytes, expected {} or more", bytes, min_bytes()));
+    throw UsageError(fmt::format("a topology on disk: found a budget of {} bytes, expected {} or more", bytes,
+                                 min_bytes()));
   const auto give = [&](PageCache& column, int64_t max) {
     const int64_t given = std::min(max, column.max_bytes() - column.min_bytes());
     column.resize(column.min_bytes() + given);
     spare -= given;
   };
   for (PageCache* const column : columns())
-    if (column != nullptr) column->resize(column->min_bytes());  // Shrinks the column before others grow.
-  // A page of lists saves twice as many reads as another page: each neighbour is read via its list.
+    if (column != nullptr)
+      column->resize(column->min_bytes());  // Shrinks the column before other columns
+                                            // grow.
+  // A page of lists saves twice as many reads as a page of another column, because each neighbour is read via
+  // its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
   if (weights_) give(*weights_, spare);
@@ -247,7 +250,7 @@ void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<fl
   if (features_) read_features(edges, values.subspan(values_.weight ? 1 : 0));
 }
 
-// The part of an edge's row on a page is read at once.
+// Reads the part of an edge's row that is on one page at once.
 void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
   constexpr size_t kTogether = 4096;
   struct PagePart {

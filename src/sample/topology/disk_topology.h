@@ -49,15 +49,15 @@ class DiskTopology final : public Topology {
   void read_edge_values(std::span<const int64_t> edges, std::span<float> values) const override;
 
   int64_t min_bytes() const;  ///< Bytes with one page per column.
-  int64_t max_bytes() const;  ///< Bytes with all pages: more is of no use.
+  int64_t max_bytes() const;  ///< Bytes with all pages. More bytes have no use.
   /// Changes the total memory to `bytes` and empties the caches. Other threads may be reading. Errors:
   /// UsageError for less than min_bytes(); BudgetExceeded, after which nothing is kept in memory.
   void resize(int64_t bytes);
 
   /// Divides the nodes into ranges whose lists each fit into a total of `bytes`, which must be more than
   /// min_bytes(). Returns the first node of each range, followed by nodes(). A list that does not fit is a
-  /// range by itself. `weights`: whether weights are needed, too. If there are more than `max` ranges, it
-  /// stops after the first max + 1. Errors: those of read_lists(), Interrupted.
+  /// range by itself. `weights` is whether weights are needed as well. If there are more than `max` ranges,
+  /// it stops after the first max + 1. Errors: those of read_lists(), Interrupted.
   std::vector<int64_t> ranges(int64_t bytes, bool weights, int64_t max) const;
   /// Does the same as resize(), and then reads the lists of the nodes first .. end-1 in long reads, as far as
   /// they fit.
@@ -83,7 +83,7 @@ class DiskTopology final : public Topology {
   int64_t feature_width_;  // 0 if features are not requested.
   std::unique_ptr<PageCache> lists_;
   std::unique_ptr<PageCache> neighbours_;
-  std::unique_ptr<PageCache> weights_;   // Null if the graph has none.
+  std::unique_ptr<PageCache> weights_;   // Null if the graph has no weights, or they are not requested.
   std::unique_ptr<PageCache> features_;  // Null if features are not requested.
 };
 

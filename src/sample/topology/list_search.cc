@@ -42,7 +42,7 @@ void ListSearch::find(std::span<const EdgeRange> lists, std::span<const int64_t>
                       std::span<int64_t> places, std::span<uint8_t> found) {
   std::fill(found.begin(), found.end(), uint8_t{0});
   search(lists, places, [&](size_t list, int64_t, int64_t neighbour) {
-    // A node that is in the list is compared while its place is searched.
+    // A node that is in the list is compared with itself during the search.
     if (neighbour == nodes[list]) found[list] = 1;
     return neighbour < nodes[list];
   });

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Searches many neighbour lists at once, with one comparison in each list per round: reads come in O(log
-/// degree) batches. Lists must ascend without duplicates, which require_ascending_lists() checks. Not
-/// thread-safe: it keeps scratch memory. The topology must outlive it.
+/// Searches many neighbour lists at once, with one comparison in each list per round, so that there are O(log
+/// degree) batches of reads. Lists must ascend without duplicates, which require_ascending_lists() checks.
+/// Not thread-safe: it keeps scratch memory. The topology must outlive it.
 class ListSearch {
  public:
   explicit ListSearch(const Topology& topology) : topology_(topology) {}
@@ -35,12 +35,13 @@ class ListSearch {
   void search(std::span<const EdgeRange> lists, std::span<int64_t> places, const IsBelow& is_below);
 
   const Topology& topology_;
-  Vector<OpenSearch, Tag::blocks> open_;  // Lists whose place is not known yet.
+  Vector<OpenSearch, Tag::blocks> open_;  // Lists in which the index has not been found yet.
   Vector<int64_t, Tag::blocks> edges_;
   Vector<int64_t, Tag::blocks> neighbours_;
 };
 
-/// Checks that all lists ascend; reads them once. Errors: InputError that names the first list that does not.
+/// Checks that all lists ascend; reads them once. Errors: InputError that names the first list that does not
+/// ascend.
 void require_ascending_lists(const Topology& topology);
 
 }  // namespace plimsoll

@@ -38,7 +38,8 @@ struct Entries {
     });
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     neighbours.resize(static_cast<size_t>(begin.back()));
-    // `begin` has the end of each row. Filling a row from there backwards leaves its start in `begin`.
+    // `begin` has the end of each row. Each row is filled backwards from its end, so that `begin` finally has
+    // its start.
     for_each_pair(topology, [&](size_t node, size_t neighbour) {
       neighbours[static_cast<size_t>(--begin[node])] = static_cast<int32_t>(neighbour);
       neighbours[static_cast<size_t>(--begin[neighbour])] = static_cast<int32_t>(node);

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 // Distance of the prefetch for random places: large enough to keep as many cache misses in flight as a core
-// can. Measured: bench/results/sampling.md.
+// supports (measured in bench/results/sampling.md).
 constexpr size_t kPlacesAhead = 16;
 
 template <typename T, typename Use>

@@ -18,13 +18,13 @@ struct EdgeRange {
 /// Selects the edge columns that read_edge_values() returns, in this order.
 struct EdgeColumns {
   bool weight = false;    ///< edge_weight: one number.
-  bool features = false;  ///< edge_attr, if the graph has it: one or more numbers.
+  bool features = false;  ///< edge_attr, if the graph has this column: one or more numbers.
 };
 
 /// The edges of one giant graph, as the neighbour list of each node. An edge is identified by its index in
-/// `indices`, 0 .. edges()-1, and leads from the neighbour to the node whose list contains it. All reads come
-/// in batches, so that an implementation on disk can sort and merge them, and one in memory can prefetch. Any
-/// number of threads may call it at once. Errors: InputError for inconsistent columns.
+/// `indices`, 0 .. edges()-1, and leads from the neighbour to the node whose list contains it. All reads are
+/// in batches, so that an implementation on disk can sort and merge reads, and an implementation in memory
+/// can prefetch. Any number of threads may call it at once. Errors: InputError for inconsistent columns.
 class Topology {
  public:
   virtual ~Topology() = default;
@@ -46,7 +46,7 @@ class Topology {
 
   /// Numbers per edge in the requested columns; 0 if none were requested.
   virtual int64_t edge_width() const { return 0; }
-  /// Reads these numbers of each edge: [edges, edge_width()]. Fastest if edges ascend.
+  /// Reads the requested columns of each edge: [edges, edge_width()]. Fastest if edges ascend.
   virtual void read_edge_values(std::span<const int64_t> /*edges*/, std::span<float> /*values*/) const {}
 };
 
@@ -56,8 +56,8 @@ class CsrTopology final : public Topology {
   using Indices = std::variant<std::span<const uint32_t>, std::span<const int64_t>>;
 
   /// `indptr` [V+1] and `indices` [E] as in a `graph` data set; `weights` [E], or empty. Neighbours are below
-  /// `sources`, or without it below V. Errors: InputError if the lengths of the columns contradict each
-  /// other. Their contents are checked when they are read.
+  /// `sources`, or below V if `sources` is not set. Errors: InputError if the lengths of the columns
+  /// contradict each other. Their contents are checked when they are read.
   CsrTopology(std::span<const int64_t> indptr, Indices indices, std::span<const float> weights = {},
               std::optional<int64_t> sources = {});
 

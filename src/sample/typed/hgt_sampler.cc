@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kEdgesTogether = 1024;  // Edges whose sources are read together.
+constexpr int64_t kEdgesTogether = 1024;  // Number of edges whose sources are read together.
 
 }  // namespace
 
@@ -25,8 +25,9 @@ HgtSampler::HgtSampler(const TypedTopology& topology, std::vector<std::vector<in
       tables_(topology.nodes().size()),
       candidates_(topology.nodes().size()) {
   if (counts_.size() != topology.nodes().size())
-    throw UsageError(fmt::format("found numbers of nodes for {} types, expected them for each of {}",
-                                 counts_.size(), topology.nodes().size()));
+    throw UsageError(
+        fmt::format("found numbers of nodes for {} types, expected one list for each of {} node types",
+                    counts_.size(), topology.nodes().size()));
   for (const std::vector<int64_t>& hops : counts_) {
     if (hops.size() != counts_.front().size() || hops.size() * counts_.size() > Draws::kStreams)
       throw UsageError(
@@ -60,7 +61,8 @@ void HgtSampler::sample(size_t type, std::span<const int64_t> seeds, uint32_t ep
 
 void HgtSampler::begin(size_t type, std::span<const int64_t> seeds, uint32_t epoch, TypedSample& out) {
   if (type >= tables_.size())
-    throw UsageError(fmt::format("seeds: found node type {}, and there are {}", type, tables_.size()));
+    throw UsageError(
+        fmt::format("seeds: found node type {}, expected a number below {}", type, tables_.size()));
   require_nodes(seeds, topology_.nodes()[type].nodes);
   out.nodes.assign(tables_.size(), {});
   out.edges.assign(topology_.edges().size(), {});
@@ -81,7 +83,7 @@ void HgtSampler::begin(size_t type, std::span<const int64_t> seeds, uint32_t epo
   }
 }
 
-// Calls use(target, degree, edge, source) for the edges of these nodes, `target` being an index of `targets`.
+// Calls use(target, degree, edge, source) for the edges of these nodes; `target` is an index into `targets`.
 template <typename Use>
 void HgtSampler::each_edge(size_t edge_type, std::span<const int64_t> targets, const Use& use) {
   lists_.resize(targets.size());
@@ -111,7 +113,7 @@ void HgtSampler::add_candidates(size_t edge_type, size_t first, const TypedSampl
   });
 }
 
-// Adds the candidates with the smallest of exponential keys to the sample (NeighbourChoice::weighted), in
+// Adds the candidates with the smallest exponential keys to the sample (NeighbourChoice::weighted), in
 // ascending order.
 void HgtSampler::choose(size_t type, size_t hop) {
   Candidates& candidates = candidates_[type];

@@ -14,17 +14,17 @@
 namespace plimsoll {
 
 /// Samples a given number of nodes of each type in each hop, for all seeds together (Hu et al.,
-/// "Heterogeneous graph transformer", WWW 2020, algorithm 2). A node that is not sampled yet has, for each of
-/// its edges to a sampled node, one over the in-degree of that node in the edge type; nodes are drawn without
-/// replacement in proportion to the squares of these sums. The sample has all edges of the graph between its
-/// nodes.
+/// "Heterogeneous graph transformer", WWW 2020, algorithm 2). A node that has not been sampled has a sum over
+/// its edges to sampled nodes: each edge adds 1 divided by the in-degree of the sampled node in the edge
+/// type. Nodes are drawn without replacement, with probabilities proportional to the squares of these sums.
+/// The sample has all edges of the graph between its nodes.
 ///
-/// What is drawn is a function of (seed, epoch, the seed nodes in their order). One sampler a thread: it
-/// keeps scratch memory. The topology has to outlive it.
+/// Draws are a function of (seed, epoch, the seed nodes in their order). Use one sampler per thread, because
+/// it keeps scratch memory. The topology must outlive it.
 class HgtSampler {
  public:
-  /// `counts` are the nodes to sample, [node types][hops]. Errors: UsageError for counts that are not one
-  /// list of the same length for each node type, or below 0.
+  /// `counts` [node types][hops] is the number of nodes to sample. Errors: UsageError unless there is one
+  /// list for each node type, all of the same length, or for a count below 0.
   HgtSampler(const TypedTopology& topology, std::vector<std::vector<int64_t>> counts, uint64_t seed);
 
   /// Replaces `out` by the sample of these seeds of one type. All edges are counted in the first hop. Errors:
@@ -37,7 +37,7 @@ class HgtSampler {
   struct Candidates {
     NodeIdMap table;
     Column node, tree;
-    Vector<double, Tag::blocks> sum;  // For each candidate; 0 once it is sampled.
+    Vector<double, Tag::blocks> sum;  // One sum per candidate; 0 once the candidate has been sampled.
   };
   void begin(size_t type, std::span<const int64_t> seeds, uint32_t epoch, TypedSample& out);
   void add_candidates(size_t edge_type, size_t first, const TypedSample& out);
@@ -50,8 +50,8 @@ class HgtSampler {
   std::vector<std::vector<int64_t>> counts_;
   uint64_t seed_;
   uint64_t key_ = 0;                    // Key of the batch.
-  std::vector<NodeIdMap> tables_;       // Numbers of the sampled nodes, for each type.
-  std::vector<Candidates> candidates_;  // For each type.
+  std::vector<NodeIdMap> tables_;       // Numbers of the sampled nodes, one table per node type.
+  std::vector<Candidates> candidates_;  // One entry per node type.
   Vector<EdgeRange, Tag::blocks> lists_;
   Vector<int64_t, Tag::blocks> edges_;    // A part of a list.
   Vector<int64_t, Tag::blocks> sources_;  // The sources of these edges.

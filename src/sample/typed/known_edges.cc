@@ -12,9 +12,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kTogether = 1024;  // Edges whose sources are read together.
+constexpr int64_t kTogether = 1024;  // Number of edges whose sources are read together.
 
-// Returns the first of the edges first .. end-1 for which `is_past` holds, and `end` if there is none.
+// Returns the first of the edges first .. end-1 for which `is_past` is true; `end` if there is none.
 template <typename IsPast>
 int64_t first_past(int64_t first, int64_t end, const IsPast& is_past) {
   while (first < end) {
@@ -27,11 +27,11 @@ int64_t first_past(int64_t first, int64_t end, const IsPast& is_past) {
   return first;
 }
 
-// Returns the edges of a list sorted by time, of which `time_of` gives the time, that are within the span.
+// Returns the edges within the span, of a list sorted by time; `time_of` returns the time of an edge.
 template <typename TimeOf>
 EdgeRange range_within(EdgeRange list, TimeSpan span, const TimeOf& time_of) {
   int64_t end = list.first + list.degree;
-  // Most seeds know most lists to their end.
+  // A short cut: most seeds know most lists completely.
   if (time_of(end - 1) > span.last)
     end = first_past(list.first, end - 1, [&](int64_t edge) { return time_of(edge) > span.last; });
   int64_t first = list.first;
@@ -87,10 +87,10 @@ NeighbourChoice::Without KnownEdges::gaps(size_t edge_type, EdgeRange list, int6
 }
 
 void KnownEdges::refuse(size_t edge_type, int64_t edge, int64_t time, TimeSpan span) {
-  throw InputError(
-      fmt::format("edge type {}: found edge {} of time {} among those of {} to {}, expected lists sorted by "
-                  "time; `plimsoll verify` says what else is damaged",
-                  edge_type, edge, time, span.first, span.last));
+  throw InputError(fmt::format(
+      "edge type {}: found edge {} with time {} among edges with times {} to {}, expected lists sorted by "
+      "time; `plimsoll verify` lists all damage",
+      edge_type, edge, time, span.first, span.last));
 }
 
 EdgeRange latest_edges(EdgeRange list, int64_t count, NeighbourChoice::Without& gaps) {

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The times first .. last, both included.
+/// A span of times, `first` .. `last`, both included.
 struct TimeSpan {
   int64_t first;
   int64_t last;
@@ -19,11 +19,11 @@ struct TimeSpan {
 
 /// Finds the edges of a list that are known in a span of times: edges whose time, if they have one, is within
 /// the span, and whose source, if it has a time, is not later than its end. Lists are sorted by time, so
-/// these edges are a range found by binary search. Only where sources have times other than those of their
-/// edges may there be gaps. Not thread-safe: it keeps scratch memory for the gaps of one list.
+/// these edges are a range found by binary search. There can be gaps only if sources have times that differ
+/// from the times of their edges. Not thread-safe: it keeps scratch memory for the gaps of one list.
 class KnownEdges {
  public:
-  /// The topology must outlive this.
+  /// The topology must outlive this object.
   explicit KnownEdges(const TypedTopology& topology) : topology_(topology) {}
 
   /// Returns the edges of `list`, the list of node `target`, whose times are within the span. Errors:
@@ -34,8 +34,9 @@ class KnownEdges {
   /// Returns the edges of `list` whose source is later than `last`; valid until the next call. Errors: those
   /// of the topology.
   NeighbourChoice::Without gaps(size_t edge_type, EdgeRange list, int64_t last);
-  /// Checks that edges[i], which leads from sources[i] and was chosen from what within() returned, is within
-  /// span_of(i), as it is if lists are sorted. Errors: InputError.
+  /// Checks that the time of each chosen edge is within its span, which is true if lists are sorted.
+  /// edges[i], which leads from sources[i] and was chosen from a result of within(), has the span span_of(i).
+  /// Errors: InputError.
   template <typename SpanOf>
   void require_known(size_t edge_type, std::span<const int64_t> edges, std::span<const int64_t> sources,
                      const SpanOf& span_of) const {
@@ -68,8 +69,8 @@ class KnownEdges {
   Vector<EdgeRun, Tag::blocks> gaps_;
 };
 
-/// Returns the last `count` edges of a list, not counting those in `gaps`, and shortens `gaps` to those
-/// within.
+/// Returns the last `count` edges of a list, not counting edges in `gaps`, and removes from `gaps` the edges
+/// outside the result.
 EdgeRange latest_edges(EdgeRange list, int64_t count, NeighbourChoice::Without& gaps);
 
 }  // namespace plimsoll

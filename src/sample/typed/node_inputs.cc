@@ -15,7 +15,7 @@
 
 namespace plimsoll {
 
-// The meanings of columns, and the units of times (docs/formats/graph.md).
+// Meanings of stored columns, and units of times (docs/formats/graph.md).
 enum class StoredMeaning : uint8_t { number, boolean, category, multi_category, time, vector };
 template <>
 inline constexpr auto kWords<StoredMeaning> =
@@ -38,16 +38,15 @@ double units_per_day(const std::string& unit) {
   constexpr std::array<double, 5> kPerDay = {1, kSecondsPerDay, kSecondsPerDay * 1e3, kSecondsPerDay * 1e6,
                                              kNanosecondsPerDay};
   const std::optional<StoredUnit> found = find_word<StoredUnit>(unit);
-  if (!found)
-    throw InputError(fmt::format("found the unit '{}' of a time, expected D, s, ms, us or ns", unit));
+  if (!found) throw InputError(fmt::format("found the time unit '{}', expected D, s, ms, us or ns", unit));
   return kPerDay[static_cast<size_t>(*found)];
 }
 
-// Hour, weekday and month of a time in days since 1970-01-01, each from 1.
+// Returns hour, weekday and month, each counted from 1, of a time in days since 1970-01-01.
 std::array<int32_t, 3> calendar_of(double days) {
   using namespace std::chrono;
   const double day = std::floor(days);
-  // The sum brings a time that was rounded down just before the hour back to it.
+  // The addition corrects a time that was rounded down to just before a full hour.
   const double hour = std::min(std::floor((days - day) * 24 + 1e-7), 23.0);
   const sys_days date{std::chrono::days(static_cast<int64_t>(day))};
   return {1 + static_cast<int32_t>(hour), 1 + static_cast<int32_t>(weekday(date).c_encoding()),
@@ -74,7 +73,7 @@ NodeInputs::NodeInputs(const DataSetView& set, const Json& type, std::span<const
   for (const Json& column : type.at("columns")) {
     const std::string name = column.at("name");
     if (std::ranges::find(options.hidden, name) != options.hidden.end())
-      left_out_.push_back(fmt::format("{}.{}: the task hides it", std::string(type.at("name")), name));
+      left_out_.push_back(fmt::format("{}.{}: hidden by the task", std::string(type.at("name")), name));
     else
       add(set, column);
   }
@@ -88,8 +87,8 @@ void NodeInputs::add(const DataSetView& set, const Json& column) {
   const std::string meaning = column.at("meaning");
   const std::optional<StoredMeaning> found = find_word<StoredMeaning>(meaning);
   if (!found || *found == StoredMeaning::multi_category) {
-    left_out_.push_back(
-        fmt::format("{}: models do not read the meaning {}", std::string(column.at("column")), meaning));
+    left_out_.push_back(fmt::format("{}: models do not read columns with the meaning {}",
+                                    std::string(column.at("column")), meaning));
     return;
   }
   if (*found == StoredMeaning::time) return add_time(set, column.at("column"), column.at("unit"));
@@ -121,10 +120,11 @@ void NodeInputs::each_known(const Use& use) const {
     if (time_.empty() || time_[static_cast<size_t>(node)] <= cut_) use(node);
 }
 
-// Two passes in double: the second one sums squares of differences from the mean, which stay small.
+// Computed in two passes in double precision. The second pass sums the squares of differences from the mean,
+// which stay small.
 void NodeInputs::learn(Number& number, const std::string& name) const {
   constexpr double kRounding =
-      1e-12;  // A deviation of this part of the mean is rounding: the column is constant.
+      1e-12;  // A deviation below this share of the mean is a rounding error, so the column is constant.
   for (int64_t i = 0; i < number.width; ++i) {
     double sum = 0, squares = 0;
     int64_t count = 0;
@@ -146,7 +146,7 @@ void NodeInputs::learn(Number& number, const std::string& name) const {
     const double deviation = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
     if (!std::isfinite(deviation))
       throw InputError(
-          fmt::format("{}: holds values that are too large to standardise; leave the column out with "
+          fmt::format("{}: found values that are too large to standardise; leave the column out with "
                       "`plimsoll ingest tables --meaning TABLE.COLUMN=skip`",
                       name));
     number.mean.push_back(mean);

@@ -12,43 +12,43 @@
 
 namespace plimsoll {
 
-/// Numbers that describe a time relative to that of the seed: sine and cosine of the days between them in
-/// kTimeWaves wavelengths (the positional encoding of Vaswani et al., NeurIPS 2017, which RelBench's models
-/// use), and the logarithm of the days.
+/// Numbers that describe a time relative to the time of the seed: sine and cosine of the days between the two
+/// for kTimeWaves wavelengths (the positional encoding of Vaswani et al., NeurIPS 2017, which RelBench's
+/// models use), and the logarithm of the days.
 inline constexpr int64_t kTimeWaves = 8;
 inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
 
-/// What a model reads of the nodes of one type, made from their columns:
+/// The inputs of a model for the nodes of one type, made from their columns:
 ///
 /// - numbers, booleans and vectors with mean 0 and deviation 1 over the rows that are known at the training
-///   cut. A missing value is 0, the mean, and a column that misses values in these rows has an indicator,
-///   which is 1 then;
-/// - times, that of the node included, relative to the time of the seed, and their hour, weekday and month as
-///   codes. A missing time is all 0;
+///   cut. A missing value becomes 0, which is the mean. A column with missing values in these rows also has
+///   an indicator, which is 1 for a missing value;
+/// - times, including the time of the node, relative to the time of the seed, and their hour, weekday and
+///   month as codes. For a missing time all of these are 0;
 /// - categories as codes, counted from 1 over the values that occur in rows known at the training cut. Code 0
-///   is a value that is missing or was not seen by then.
+///   stands for a value that is missing or does not occur in these rows.
 ///
 /// Nodes without numbers have one number, which is 1, so that every node has an input.
 ///
-/// It borrows mapped columns. Thread-safe after its construction.
+/// Refers to mapped columns, which must outlive it. Thread-safe after its construction.
 class NodeInputs {
  public:
   struct Options {
     int64_t cut = 0;                       ///< The training cut, in nanoseconds since 1970-01-01.
     std::vector<std::string> hidden = {};  ///< Columns that the task hides.
   };
-  /// `type` is an entry of `node_types` in the manifest, and `time` [nodes] the times of the nodes, or empty.
-  /// Errors: InputError for damaged columns; BudgetExceeded.
+  /// `type` is an entry of `node_types` in the manifest. `time` [nodes] has the times of the nodes, or is
+  /// empty. Errors: InputError for damaged columns; BudgetExceeded.
   NodeInputs(const DataSetView& set, const Json& type, std::span<const int64_t> time, const Options& options);
 
   /// Numbers per node.
   int64_t numbers() const { return numbers_; }
-  /// Number of codes in each column of codes, with code 0.
+  /// Number of codes in each column of codes, including code 0.
   std::vector<int64_t> vocabularies() const;
-  /// Columns that are not read, each with its reason.
+  /// Columns that are not read, each with the reason.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
-  /// Writes the numbers [numbers()] and codes of a node for a seed with this time. Code c goes to
+  /// Writes the numbers, [numbers()], and the codes of a node for a seed with this time. Code c is written to
   /// codes[c * stride].
   void write(int64_t node, int64_t seed_time, float* numbers, int32_t* codes, int64_t stride) const;
 
@@ -61,7 +61,7 @@ class NodeInputs {
   };
   struct Time {
     NumberColumn column;
-    double per_day = 0;  // Units of the column in a day.
+    double per_day = 0;  // Number of the column's time units per day.
     bool has_indicator = false;
   };
   struct Category {
@@ -81,7 +81,7 @@ class NodeInputs {
   std::span<const int64_t> time_;
   int64_t cut_;
   int64_t numbers_ = 0;
-  bool is_constant_ = false;  // Whether the only number is 1.
+  bool is_constant_ = false;  // Whether nodes have no numbers of their own, only the constant 1.
   std::vector<Number> number_columns_;
   std::vector<Time> times_;
   std::vector<Category> categories_;

@@ -24,7 +24,7 @@ NumberColumn::NumberColumn(const DataSetView& set, const std::string& column, co
   const auto found = set.columns().find(column);
   if (found == set.columns().end())
     throw InputError(
-        fmt::format("{}: has no column '{}'; run `plimsoll verify`", set.folder().string(), column));
+        fmt::format("{}: found no column '{}'; run `plimsoll verify`", set.folder().string(), column));
   const NpyView& npy = found->second;
   data_ = npy.data().data();
   size_ = npy.shape().elements();

@@ -9,23 +9,23 @@
 
 namespace plimsoll {
 
-/// A stored column of numbers of any dtype, with its mask of missing values, read by element. It borrows
-/// mapped columns. Thread-safe.
+/// A stored column of numbers of any dtype, with its mask of missing values, read one element at a time.
+/// Refers to mapped columns, which must outlive it. Thread-safe.
 class NumberColumn {
  public:
-  /// `valid` names the mask, or is empty if the column has none. Errors: InputError for a column that is not
-  /// there.
+  /// `valid` names the mask, or is empty if the column has no mask. Errors: InputError for a column that does
+  /// not exist.
   NumberColumn(const DataSetView& set, const std::string& column, const std::string& valid);
 
   int64_t size() const { return size_; }
   bool is_missing(int64_t element) const {
     return !valid_.empty() && valid_[static_cast<size_t>(element / width_)] == 0;
   }
-  /// Returns the value, NaN where missing.
+  /// Returns the value; NaN if it is missing.
   double at(int64_t element) const {
     return is_missing(element) ? std::numeric_limits<double>::quiet_NaN() : read_(data_, element);
   }
-  /// Returns a whole number, such as a code or a time, which is not converted to a float.
+  /// Returns a whole number, such as a code or a time, without converting it to a floating-point number.
   int64_t whole(int64_t element) const { return whole_(data_, element); }
 
  private:

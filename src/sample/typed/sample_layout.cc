@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// The first hop that reaches each node type, and that samples each edge type.
+// The first hop that reaches each node type, and the first hop that samples each edge type.
 struct FirstHops {
   std::vector<std::optional<size_t>> nodes;
   std::vector<std::optional<size_t>> edges;

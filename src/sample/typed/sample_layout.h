@@ -10,35 +10,37 @@
 
 namespace plimsoll {
 
-/// The node types and edge types that samples around seeds of one type can have, and the numbers that
-/// describe the size of a sample: nodes of a type, and edges of a type, within some number of hops of the
-/// seeds. Types that cannot be reached have no place in it.
+/// The node types and edge types that samples around seeds of one type can have, and the counts that describe
+/// the size of a sample: nodes of each type, and edges of each type, within each number of hops of the seeds.
+/// Types that cannot be reached are not part of the layout.
 struct SampleLayout {
-  /// A node type that is reached in hop `first_hop` for the first time; hop 0 has the seeds.
+  /// A node type that is first reached in hop `first_hop`. Hop 0 consists of the seeds.
   struct Nodes {
-    size_t type;  ///< Its number in the topology.
+    size_t type;  ///< Number of the type in the topology.
     size_t first_hop;
-    size_t first_count;   ///< Place of the count of nodes within first_hop hops; the other hops follow.
-    int64_t numbers = 0;  ///< Numbers that a model reads of a node.
-    std::vector<int64_t> vocabularies = {};  ///< Number of codes in each column of codes, with code 0.
+    size_t first_count;   ///< Index of the count of nodes within first_hop hops; the counts for more hops
+                          ///< follow.
+    int64_t numbers = 0;  ///< Numbers that a model reads for a node.
+    std::vector<int64_t> vocabularies = {};  ///< Number of codes in each column of codes, including code 0.
 
     int64_t codes() const { return std::ssize(vocabularies); }
   };
-  /// An edge type that is sampled in hop `first_hop`, at least 1, for the first time.
+  /// An edge type that is first sampled in hop `first_hop`, which is at least 1.
   struct Edges {
-    size_t type;            ///< Its number in the topology.
-    size_t source, target;  ///< Places in `nodes`.
+    size_t type;            ///< Number of the type in the topology.
+    size_t source, target;  ///< Indices in `nodes`.
     size_t first_hop;
-    size_t first_count;  ///< As in Nodes.
+    size_t first_count;  ///< Same meaning as in Nodes.
   };
   size_t hops = 0;
   std::vector<Nodes> nodes = {};
   std::vector<Edges> edges = {};
-  size_t seeds = 0;   ///< Place in `nodes` of the type of the seeds.
-  size_t counts = 0;  ///< How many numbers describe a sample.
+  size_t seeds = 0;   ///< Index in `nodes` of the type of the seeds.
+  size_t counts = 0;  ///< Number of counts that describe a sample.
 
-  /// Nodes without edges that a block has of each type but that of the seeds, at the end of its first hop.
-  /// Operators of torch run other code for no row, or for one, whose memory differs.
+  /// Number of nodes without edges that a block has for each type except the type of the seeds, at the end of
+  /// the type's first hop. With no rows or one row, torch's operators run other code, which needs different
+  /// memory.
   static constexpr int64_t kPadding = 2;
   int64_t padding(const Nodes& node_type) const { return node_type.first_hop == 0 ? 0 : kPadding; }
   int64_t padding() const { return kPadding * (std::ssize(nodes) - 1); }
@@ -56,7 +58,7 @@ struct SampleLayout {
   }
 };
 
-/// Returns the layout of samples of this many hops around seeds of a type. Types are in the order of the
+/// Returns the layout of samples of `hops` hops around seeds of a type. Types are in the order of the
 /// topology.
 SampleLayout layout_of_samples(const TypedTopology& topology, size_t seed_type, size_t hops);
 

@@ -33,7 +33,7 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
   const TaskView& task = find_seed_task(graph, name);
   const std::optional<SeedTask> kind = find_word<SeedTask>(task.type);
   if (!kind)
-    throw UsageError(fmt::format("relational.task: {} is a task of the type {}, expected {}", name, task.type,
+    throw UsageError(fmt::format("relational.task: {} is of type {}, expected {}", name, task.type,
                                  list_words(kWords<SeedTask>)));
   kind_ = *kind;
   entity_ = task.entity;
@@ -54,19 +54,20 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   const std::string place =
       fmt::format("{}: task {}, split {}", graph.set().folder().string(), name_, seeds.split);
   if (!split.contains("target") && seeds.split == kTrain)
-    throw InputError(place + ": has no labels; make them with the relbench command");
+    throw InputError(place + ": found no labels; make them with the relbench command");
   if (seeds.times.empty() && !seeds.nodes.empty())
-    throw InputError(place + ": its seeds have no times, and a model needs the time of each seed");
+    throw InputError(place + ": seeds have no times, but a model needs the time of each seed");
   splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
   parts_.push_back({&seeds, std::nullopt});
   if (!split.contains("target")) return;
   const Json& target = split.at("target");
   if (target.contains("vocabulary"))
-    throw InputError(place + ": its labels are texts; number them 0, 1, ... in the table of labels");
+    throw InputError(place +
+                     ": labels are texts; replace them by the numbers 0, 1, ... in the table of labels");
   parts_.back().values.emplace(graph.set(), target.at("column"), target.value("valid", ""));
 }
 
-// The edges of a hidden foreign key, and the times of rows, would still be read.
+// If the task hides a foreign key or the times of rows, models would still read its edges or these times.
 void TaskSeeds::require_hidable(const TypedGraphView& graph) const {
   for (const Json& type : graph.set().manifest().at("node_types")) {
     const std::string table = type.at("name");

@@ -11,21 +11,21 @@
 
 namespace plimsoll {
 
-/// The kinds of tasks whose seeds have one label each, in RelBench's words.
+/// The kinds of tasks whose seeds have one label each, by their RelBench names.
 enum class SeedTask : uint8_t { binary_classification, multiclass_classification, regression };
 template <>
 inline constexpr auto kWords<SeedTask> =
     std::to_array<std::string_view>({"binary_classification", "multiclass_classification", "regression"});
 
-/// Where labels come from, in RelBench's words: rows after the time of the seed, a column of the entity, or
+/// The origin of labels, by its RelBench name: rows after the time of the seed, a column of the entity, or
 /// elsewhere.
 enum class LabelOrigin : uint8_t { forecast, autocomplete, external };
 template <>
 inline constexpr auto kWords<LabelOrigin> = std::to_array<std::string_view>({"forecast", "autocomplete",
                                                                              "external"});
 
-/// The seeds of a task of a graph with node types, split after split, numbered from 0. It borrows the columns
-/// of the graph. Thread-safe.
+/// The seeds of a task of a graph with node types, split after split, numbered from 0. Refers to the columns
+/// of the graph, which must outlive it. Thread-safe.
 class TaskSeeds {
  public:
   static constexpr const char* kTrain = "train";
@@ -37,7 +37,7 @@ class TaskSeeds {
 
   struct Split {
     std::string name;
-    int64_t first = 0;  ///< Number of its first seed.
+    int64_t first = 0;  ///< Number of the split's first seed.
     int64_t count = 0;
   };
   const std::vector<Split>& splits() const { return splits_; }
@@ -48,24 +48,24 @@ class TaskSeeds {
 
   int64_t node(int64_t seed) const;
   int64_t time(int64_t seed) const;
-  /// Returns the value to predict, NaN if it is missing or hidden.
+  /// Returns the value to predict; NaN if it is missing or hidden.
   double value(int64_t seed) const;
-  /// Returns the class to predict, -1 if it is missing or hidden. Errors: InputError for a value that is not
-  /// a class 0, 1, ... .
+  /// Returns the class to predict; -1 if it is missing or hidden. Errors: InputError for a value that is not
+  /// a class 0, 1, ....
   int64_t label(int64_t seed) const;
-  /// Whether the target is a column of the entity's table.
+  /// Returns whether the target is a column of the entity's table.
   bool completes_column() const { return completes_column_; }
 
-  /// The training cut: the latest time of a training seed.
+  /// Returns the training cut, the latest time of a training seed.
   int64_t cut() const { return cut_; }
-  /// The columns of a node type that must not be read: those that the task hides, and the target of a task
-  /// that completes a column.
+  /// Returns the columns of a node type that must not be read: those that the task hides, and the target of a
+  /// task that completes a column.
   std::vector<std::string> hidden(const std::string& node_type) const;
 
  private:
   struct Part {
     const SeedsView* seeds;
-    std::optional<NumberColumn> values;  // None if labels are hidden.
+    std::optional<NumberColumn> values;  // Not set if labels are hidden.
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
@@ -74,9 +74,9 @@ class TaskSeeds {
   std::string name_, entity_;
   SeedTask kind_ = SeedTask::regression;
   std::vector<Split> splits_;
-  std::vector<Part> parts_;  // One for each split.
+  std::vector<Part> parts_;  // One entry per split.
   int64_t cut_ = 0;
-  const Json* manifest_ = nullptr;  // The task's own manifest.
+  const Json* manifest_ = nullptr;  // The manifest of the task.
   bool completes_column_ = false;   // Whether the target is a column of the entity.
 };
 

@@ -7,23 +7,24 @@
 
 namespace plimsoll {
 
-/// Sample of a batch of seeds in a graph with types: the output of pyg-lib's hetero_neighbor_sample with csc
-/// = true. Its memory is reused for the next batch.
+/// Sample of a batch of seeds in a graph with types, equal to the output of pyg-lib's hetero_neighbor_sample
+/// with csc = true. Its memory is reused for the next batch.
 struct TypedSample {
   using Column = Vector<int64_t, Tag::blocks>;
   struct Nodes {
     Column node;     ///< [N] Nodes in the order in which they were reached; seeds first.
-    Column batch;    ///< [N] Seed whose subgraph has the node, or that first reached it.
+    Column batch;    ///< [N] Index of the seed whose subgraph contains the node, or that first reached it.
     Column per_hop;  ///< [hops + 1] Number of new nodes; seeds are hop 0.
   };
   struct Edges {
-    Column row;      ///< [M] Neighbour of each edge: a number in the nodes of the source type.
-    Column col;      ///< [M] Node that each edge was sampled for: a number in the nodes of the target type.
+    Column row;      ///< [M] Neighbour of each edge, as a number among the nodes of the source type.
+    Column col;      ///< [M] Node for which each edge was sampled, as a number among the nodes of the target
+                     ///< type.
     Column edge;     ///< [M] Index of each edge in `indices`.
     Column per_hop;  ///< [hops] Number of edges.
   };
-  std::vector<Nodes> nodes;  ///< By node type.
-  std::vector<Edges> edges;  ///< By edge type.
+  std::vector<Nodes> nodes;  ///< One entry per node type.
+  std::vector<Edges> edges;  ///< One entry per edge type.
 };
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ constexpr int64_t kLastTime = std::numeric_limits<int64_t>::max();
 
 void require_fan_outs(const TypedOptions& options, size_t edge_types) {
   if (options.fan_outs.size() != edge_types)
-    throw UsageError(fmt::format("found fan-outs for {} edge types, expected them for each of {}",
+    throw UsageError(fmt::format("found fan-outs for {} edge types, expected fan-outs for each of {}",
                                  options.fan_outs.size(), edge_types));
   for (const std::vector<int64_t>& hops : options.fan_outs) {
     if (hops.size() != options.fan_outs.front().size())
@@ -38,7 +38,7 @@ void require_fan_outs(const TypedOptions& options, size_t edge_types) {
   }
 }
 
-// Returns the times that a seed at `time`, which is not kFirstTime, knows.
+// Returns the span of times that a seed knows at `time`, which is not kFirstTime.
 TimeSpan known_times(int64_t time, const TypedOptions& options) {
   TimeSpan span{kFirstTime, options.before ? time - 1 : time};
   if (options.window && time >= kFirstTime + *options.window) span.first = time - *options.window;
@@ -95,12 +95,12 @@ void TypedSampler::begin(std::span<const TypedSeeds> seeds, uint32_t epoch, Type
 void TypedSampler::add_seeds(const TypedSeeds& seeds, uint32_t epoch, TypedSample& out) {
   if (seeds.type >= out.nodes.size())
     throw UsageError(
-        fmt::format("seeds: found node type {}, and there are {}", seeds.type, out.nodes.size()));
+        fmt::format("seeds: found node type {}, expected a number below {}", seeds.type, out.nodes.size()));
   TypedSample::Nodes& nodes = out.nodes[seeds.type];
   if (!nodes.node.empty()) throw UsageError(fmt::format("seeds: node type {} occurs twice", seeds.type));
   if (!seeds.times.empty() && seeds.times.size() != seeds.nodes.size())
-    throw UsageError(fmt::format("seeds: found {} times, expected one for each of {}", seeds.times.size(),
-                                 seeds.nodes.size()));
+    throw UsageError(fmt::format("seeds: found {} times, expected one for each of {} seeds",
+                                 seeds.times.size(), seeds.nodes.size()));
   require_nodes(seeds.nodes, topology_.nodes()[seeds.type].nodes);
   for (size_t i = 0; i < seeds.nodes.size(); ++i) {
     uint64_t key = item_key(seed_, Purpose::neighbours, epoch, seeds.nodes[i]);
@@ -140,7 +140,8 @@ void TypedSampler::expand(size_t edge_type, size_t hop, TypedSample& out) {
 // Shortens the lists of the expanded nodes to the edges that their seeds know.
 void TypedSampler::restrict_lists(size_t edge_type, size_t hop, const TypedSample::Nodes& targets) {
   const EdgeTime has_time = topology_.edges()[edge_type].has_time;
-  // A node that was sampled is not later than its seed, so without a window its seed knows edges of its time.
+  // A sampled node is never later than its seed, so without a window the seed knows all edges that have the
+  // node's time.
   if (has_time == EdgeTime::none || (has_time == EdgeTime::target && hop > 0 && !options_.window)) return;
   const size_t first = expanded_[topology_.edges()[edge_type].target].first;
   for (size_t i = 0; i < lists_.size(); ++i)

@@ -16,10 +16,10 @@
 
 namespace plimsoll {
 
-/// Choice among the edges that are known at the time of a seed.
+/// How edges are chosen among those that are known at the time of a seed.
 enum class TemporalStrategy : uint8_t {
   uniform,  ///< All known edges are equally likely.
-  last      ///< The latest ones.
+  last      ///< The latest edges are chosen.
 };
 template <>
 inline constexpr auto kWords<TemporalStrategy> = std::to_array<std::string_view>({"uniform", "last"});
@@ -27,12 +27,12 @@ inline constexpr auto kWords<TemporalStrategy> = std::to_array<std::string_view>
 struct TypedOptions {
   /// [edge types][hops] Neighbours per node; -1 means all.
   std::vector<std::vector<int64_t>> fan_outs;
-  bool replace = false;   ///< An edge may be sampled again.
-  bool weighted = false;  ///< Sample by weights in the edge types that have some.
-  bool disjoint = false;  ///< Each seed has its own subgraph, as always with times.
+  bool replace = false;   ///< Whether an edge may be sampled more than once.
+  bool weighted = false;  ///< Whether to sample by weight in the edge types that have weights.
+  bool disjoint = false;  ///< Whether each seed has a separate subgraph; always true with times.
   TemporalStrategy strategy = TemporalStrategy::uniform;
-  bool before = false;  ///< Edges at the time of the seed are not known yet.
-  /// Edges that are older than the seed by more than this are not sampled.
+  bool before = false;  ///< Whether edges at exactly the time of the seed are unknown.
+  /// Maximum age of an edge relative to the seed; older edges are not sampled.
   std::optional<int64_t> window = {};
 };
 
@@ -43,28 +43,29 @@ struct TypedSeeds {
   std::span<const int64_t> times = {};  ///< [nodes], or empty: all edges are known to these seeds.
 };
 
-/// Samples neighbours in a graph with types, hop by hop: for each edge type, up to a fan-out of the
-/// neighbours of each node that the hop before it reached first. Nodes, edges and their order are those of
-/// pyg-lib's hetero_neighbor_sample with csc = true.
+/// Samples neighbours in a graph with types, hop by hop: for each edge type, and each node that the previous
+/// hop reached first, up to a fan-out of neighbours. Nodes, edges and their order are those of pyg-lib's
+/// hetero_neighbor_sample with csc = true.
 ///
-/// A seed with a time sees only edges known at that time (KnownEdges), and has a subgraph of its own.
+/// A seed with a time sees only edges known at that time (KnownEdges), and has a separate subgraph.
 ///
 /// The draws for a node are a function of (seed, epoch, type, node and time of the seed node, edge type,
-/// node), where *seed node* is that of NeighbourSampler. A node is expanded in one hop only, which therefore
-/// is not part of the key. Threads, batches and the order of seeds have no influence in disjoint subgraphs.
-/// In a graph of one node type, one edge type and without times the sample is that of NeighbourSampler.
+/// node), where *seed node* has the same meaning as in NeighbourSampler. A node is expanded in only one hop,
+/// so the hop is not part of the key. Threads, batches and the order of seeds have no influence in disjoint
+/// subgraphs. In a graph with one node type, one edge type and no times, the sample equals that of
+/// NeighbourSampler.
 ///
-/// A seed that occurs twice is two nodes, each with edges of its own, which are the same; where seeds share
-/// their nodes, edges from this node lead from the first one.
+/// A seed that occurs twice becomes two nodes, each with its own copy of the same edges. If seeds share their
+/// nodes, edges from this seed lead from the first of the two.
 ///
 /// Use one sampler per thread, because it keeps scratch memory. The topology must outlive it.
 class TypedSampler {
  public:
-  /// Errors: UsageError for fan-outs that are not one list of the same length for each edge type, or below
-  /// -1; a window below 0.
+  /// Errors: UsageError unless there is one list of fan-outs for each edge type, all of the same length; for
+  /// a fan-out below -1 or a window below 0.
   TypedSampler(const TypedTopology& topology, TypedOptions options, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds, of which each type may occur once. They are numbered in
+  /// Replaces `out` by the sample of these seeds, in which each type may occur once. They are numbered in
   /// this order. Errors: UsageError for a node or type that does not exist; InputError for a damaged graph;
   /// BudgetExceeded.
   void sample(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
@@ -88,11 +89,11 @@ class TypedSampler {
   const TypedTopology& topology_;
   TypedOptions options_;
   uint64_t seed_;
-  bool is_timed_ = false;  // Seeds have times.
+  bool is_timed_ = false;  // Whether seeds have times.
   KnownEdges known_;
   NeighbourChoice choice_;
-  std::vector<NodeIdMap> tables_;         // For each node type.
-  std::vector<Expanded> expanded_;        // For each node type.
+  std::vector<NodeIdMap> tables_;         // One table per node type.
+  std::vector<Expanded> expanded_;        // One entry per node type.
   Vector<uint64_t, Tag::blocks> keys_;    // Key of each seed.
   Vector<TimeSpan, Tag::blocks> spans_;   // Times that each seed knows.
   Vector<EdgeRange, Tag::blocks> lists_;  // Lists of the nodes that a hop expands.

@@ -42,7 +42,8 @@ TypedTopology topology_of(const TypedGraphView& graph) {
   return {std::move(nodes), std::move(edges)};
 }
 
-// The time after which RelBench shows no row, in nanoseconds since 1970-01-01. Data of other origin has none.
+// Returns the time after which RelBench shows no rows, in nanoseconds since 1970-01-01. Data that does not
+// come from RelBench has no such time.
 int64_t test_timestamp_of(const TypedGraphView& graph) {
   const Json& manifest = graph.set().manifest();
   if (!manifest.contains("source") || !manifest.at("source").contains("test_timestamp"))
@@ -53,7 +54,7 @@ int64_t test_timestamp_of(const TypedGraphView& graph) {
   if (rest != nullptr && (*rest == ' ' || *rest == 'T')) rest = strptime(rest + 1, "%H:%M:%S", &time);
   std::tm normal = time;
   const int64_t seconds = timegm(&normal);
-  // timegm() turns 31 February into 2 March.
+  // Detects invalid dates: timegm() turns 31 February into 2 March.
   if (rest == nullptr || *rest != '\0' || normal.tm_mday != time.tm_mday)
     throw InputError(
         fmt::format("{}: found the test_timestamp '{}', expected 2024-12-31 or 2024-12-31 23:59:59",
@@ -70,7 +71,7 @@ TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopol
 
 }  // namespace
 
-/// What one thread needs to read.
+/// Objects that one thread needs for reading.
 struct TypedSource::Reader {
   Reader(const TypedTopology& topology, const TypedSourceOptions& options)
       : sampler(topology, sampler_options(options, topology), options.seed) {}
@@ -80,7 +81,7 @@ struct TypedSource::Reader {
   std::vector<int64_t> next;  // Next place in the block for each count of the layout.
 };
 
-/// Holds a reader that no other thread uses. Waits for one.
+/// Holds a reader that no other thread uses. The constructor waits for a free reader.
 class TypedSource::BorrowedReader {
  public:
   explicit BorrowedReader(const TypedSource& source) : source_(source) {
@@ -113,8 +114,9 @@ TypedSource::TypedSource(const std::filesystem::path& folder, const TypedSourceO
       last_time_(options.rolling || seeds_.completes_column() ? std::numeric_limits<int64_t>::max()
                                                               : test_timestamp_of(graph_)) {
   if (graph_.edge_types().empty())
-    throw InputError(folder.string() +
-                     ": has no edge types, so no row is linked to another; give its tables foreign keys");
+    throw InputError(
+        folder.string() +
+        ": the graph has no edge types, so no row is linked to another; add foreign keys to the tables");
   make_inputs();
   widths_.layout = &layout_;
   if (seeds_.kind() == SeedTask::regression) widths_.targets = {1, /*of_nodes=*/false};
@@ -156,7 +158,7 @@ void TypedSource::sample(int64_t graph, Reader& reader) const {
   reader.sampler.sample(std::span(&seed, 1), /*epoch=*/0, reader.sample);
 }
 
-// Sums the numbers of each hop.
+// Adds up the numbers of each hop.
 void TypedSource::count(const TypedSample& sample, int32_t* counts) const {
   for (const SampleLayout::Nodes& type : layout_.nodes) {
     const auto& per_hop = sample.nodes[type.type].per_hop;
@@ -206,8 +208,8 @@ void TypedSource::make_readers(int threads) const {
   }
 }
 
-// Samples the seeds with most nodes and edges of each type and hop with every reader, so that no reader needs
-// more memory later than the plan of the run has seen.
+// Samples the seeds with the most nodes and edges of each type and hop with every reader, so that no reader
+// later needs more memory than was known when the run was planned.
 void TypedSource::grow_readers() const {
   std::vector<int64_t> largest;
   for (size_t count = 0; count < layout_.counts; ++count) {
@@ -242,7 +244,7 @@ void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const
   block.codes.resize(codes);
   block.edges.resize(2 * edges);
   BorrowedReader reader(*this);
-  // The nodes of a hop follow those of the hops before it.
+  // The nodes of a hop follow those of earlier hops.
   const auto start = [&](const auto& type) {
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop)
       (*reader).next[type.first_count + hop - type.first_hop] =
@@ -312,10 +314,10 @@ void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& b
   }
 }
 
-// Writes edges with the numbers of their nodes in the block.
+// Writes edges, with the numbers that their nodes have in the block.
 void TypedSource::write_edges(const Reader& reader, GraphBlock& block) const {
   const std::span<const int64_t> all(block.parts);
-  // The place in the block of a node of the sample.
+  // Returns the index in the block of a node of the sample.
   const auto place_of = [&](const SampleLayout::Nodes& type, int64_t node) {
     const auto& per_hop = reader.sample.nodes[type.type].per_hop;
     size_t hop = type.first_hop;

@@ -21,19 +21,19 @@ struct TypedSourceOptions {
   std::vector<int64_t> fan_outs;  ///< [hops] Neighbours per node and edge type; -1: all.
   TemporalStrategy strategy = TemporalStrategy::uniform;
   /// Whether seeds after the `test_timestamp` of the data set see rows up to their own time. If not, they see
-  /// rows up to that timestamp, which is RelBench's rule; but the seeds of a task that completes a column are
+  /// rows up to that timestamp, which is RelBench's rule. The seeds of a task that completes a column are
   /// rows themselves, and always see rows up to their own time.
   bool rolling = false;
   uint64_t seed = 0;  ///< Seed of the draws.
 };
 
 /// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
-/// sample, which is a tree of its own and has no node or edge later than the seed. It is the same in every
-/// epoch. A block has the samples of its seeds together (GraphBlock::parts). Columns and lists are read from
-/// mapped files.
+/// sample. The sample is a separate tree without nodes or edges later than the seed. It is the same in every
+/// epoch. A block merges the samples of its seeds (GraphBlock::parts). Columns and lists are read from mapped
+/// files.
 ///
 /// Statistics and vocabularies come from rows known at the training cut (NodeInputs). Each reading thread
-/// uses a sampler of its own, which shapes() makes.
+/// uses a separate sampler, which shapes() makes.
 class TypedSource final : public BlockSource {
  public:
   /// Errors: those of TypedGraphView, TaskSeeds and NodeInputs; UsageError for fan-outs that
@@ -54,9 +54,9 @@ class TypedSource final : public BlockSource {
   const TypedGraphView& graph() const { return graph_; }
   const SampleLayout& layout() const { return layout_; }
   const TaskSeeds& seeds() const { return seeds_; }
-  /// Whether there is a time after which no seed sees a row.
+  /// Returns whether there is a time after which no seed sees a row.
   bool has_last_time() const { return last_time_ != std::numeric_limits<int64_t>::max(); }
-  /// Returns the columns that models do not read, each with its reason.
+  /// Returns the columns that models do not read, each with the reason.
   std::vector<std::string> left_out() const;
 
  private:
@@ -78,7 +78,7 @@ class TypedSource final : public BlockSource {
   const TaskSeeds seeds_;
   const TypedTopology topology_;
   SampleLayout layout_;
-  std::vector<NodeInputs> inputs_;  // By node type of the layout.
+  std::vector<NodeInputs> inputs_;  // One entry per node type of the layout.
   const TypedSourceOptions options_;
   int64_t last_time_;  // No seed sees a row after this time.
   RowWidths widths_;

@@ -22,8 +22,8 @@ void require_rows(size_t number, const char* column, size_t found, size_t expect
 
 void require_edge_type(size_t number, const TypedEdges& type, const std::vector<TypedNodes>& nodes) {
   if (std::max(type.source, type.target) >= nodes.size())
-    throw InputError(fmt::format("edge type {}: leads from node type {} to {}, and there are {}", number,
-                                 type.source, type.target, nodes.size()));
+    throw InputError(fmt::format("edge type {}: found node types {} and {}, expected numbers below {}",
+                                 number, type.source, type.target, nodes.size()));
   const TypedNodes& source = nodes[type.source];
   const TypedNodes& target = nodes[type.target];
   if (source.nodes > kMaxSources)
@@ -34,7 +34,7 @@ void require_edge_type(size_t number, const TypedEdges& type, const std::vector<
                type.has_time == EdgeTime::own ? type.indices.size() : 0);
   if ((type.has_time == EdgeTime::source && source.time.empty() && source.nodes > 0) ||
       (type.has_time == EdgeTime::target && target.time.empty() && target.nodes > 0))
-    throw InputError(fmt::format("edge type {}: has the times of nodes that have none", number));
+    throw InputError(fmt::format("edge type {}: takes its times from nodes that have no times", number));
 }
 
 }  // namespace

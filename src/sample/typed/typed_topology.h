@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// Where the time of an edge comes from.
+/// The origin of the time of an edge.
 enum class EdgeTime : uint8_t {
-  none,    ///< Its edges are known from the start.
+  none,    ///< Edges have no time and are known from the start.
   source,  ///< The time of the source node.
   target,  ///< The time of the target node.
-  own      ///< A column of times, one for each edge.
+  own      ///< A separate column of times, one per edge.
 };
 template <>
 inline constexpr auto kWords<EdgeTime> = std::to_array<std::string_view>({"none", "source", "target", "own"});
@@ -23,7 +23,7 @@ inline constexpr auto kWords<EdgeTime> = std::to_array<std::string_view>({"none"
 /// The nodes of one type. Times are whole numbers of any unit, the same for all types.
 struct TypedNodes {
   int64_t nodes = 0;
-  std::span<const int64_t> time = {};  ///< [nodes], or empty if all are known from the start.
+  std::span<const int64_t> time = {};  ///< [nodes], or empty if all nodes are known from the start.
 };
 
 /// The edges of one type, as lists of sources for each target. Lists are sorted by the time of their edges.
@@ -34,16 +34,16 @@ struct TypedEdges {
   std::span<const uint32_t> indices;
   std::span<const float> weights = {};  ///< [edges], or empty.
   EdgeTime has_time = EdgeTime::none;
-  std::span<const int64_t> time = {};  ///< [edges] for EdgeTime::own, else empty.
+  std::span<const int64_t> time = {};  ///< [edges] for EdgeTime::own, otherwise empty.
 };
 
-/// A graph with node types and edge types, and optionally times. It borrows its columns, which must outlive
+/// A graph with node types and edge types, and optionally times. Refers to its columns, which must outlive
 /// it. Immutable, so any number of threads may read it.
 class TypedTopology {
  public:
   /// Errors: InputError for columns whose lengths contradict each other, for an edge type between types that
-  /// do not exist or with the times of nodes that have none, and for more edge types than Draws has streams.
-  /// What columns contain is checked when it is read.
+  /// do not exist or that takes its times from nodes without times, and for more edge types than Draws has
+  /// streams. The contents of columns are checked when they are read.
   TypedTopology(std::vector<TypedNodes> nodes, std::vector<TypedEdges> edges);
 
   const std::vector<TypedNodes>& nodes() const { return nodes_; }
@@ -54,7 +54,7 @@ class TypedTopology {
  private:
   std::vector<TypedNodes> nodes_;
   std::vector<TypedEdges> edges_;
-  std::vector<CsrTopology> lists_;  // For each edge type.
+  std::vector<CsrTopology> lists_;  // One entry per edge type.
 };
 
 }  // namespace plimsoll

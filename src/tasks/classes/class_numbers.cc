@@ -31,7 +31,8 @@ int64_t ClassNumbers::of(int64_t label, const std::function<std::string()>& wher
   const int64_t number = label < std::ssize(numbers_) ? numbers_[static_cast<size_t>(label)] : -1;
   if (number >= 0 && number < classes_) return number;
   throw InputError(fmt::format(
-      "{} is {}, of the classes {}, but the model knows {}; leave this class out, or train with it", where(),
+      "{} is {}, one of the classes {}, but the model knows only {}; remove this class, or train with it",
+      where(),
       label < std::ssize(data_) ? names_in_words({data_[static_cast<size_t>(label)]}) : std::to_string(label),
       names_in_words(data_), names_in_words(model_)));
 }

@@ -44,7 +44,7 @@ std::vector<std::string> splits_to_evaluate(const std::string& only, const std::
     if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
   if (splits.empty())
     throw UsageError(
-        fmt::format("no split '{}' to evaluate; expected valid or test, if the graph has it", only));
+        fmt::format("--split: found '{}', expected valid or test, whichever the graph has", only));
   return splits;
 }
 

@@ -17,12 +17,12 @@ namespace plimsoll {
 /// train it. Errors: UsageError, InputError, BudgetTooSmall.
 EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
-/// Returns the splits of one giant graph that are not used for training, and that exist according to `has`.
-/// If `only` is not empty, only that split. Errors: UsageError if there is none.
+/// Returns the splits of one giant graph that are not used for training and that exist according to `has`; if
+/// `only` is not empty, only the split with that name. Errors: UsageError if there is none.
 std::vector<std::string> splits_to_evaluate(const std::string& only,
                                             const std::function<bool(size_t split)>& has);
 
-/// Returns the splits of nodes of one giant graph as splits_to_evaluate() does.
+/// Does the same as splits_to_evaluate() for the splits of nodes of one giant graph.
 std::vector<std::string> node_splits_to_evaluate(const GraphView& graph, const std::string& only);
 
 /// Returns a page with a table of results, the notes, losses, memory, recipe and versions.
@@ -36,7 +36,7 @@ template <typename Evaluate>
 auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn,
                                   const Evaluate& evaluate) {
   require_one_process(asked.exchange);
-  asked.progress(0, 1);  // Called before there is a folder to remove.
+  asked.progress(0, 1);  // Called before the folder is created.
   const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
   const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
   return evaluate(FullNeighbourOptions{.scratch = scratch.path(),

@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// The labels of the items that predict() has outputs for, in its order.
+// Returns the labels of the items for which predict() has outputs, in the same order.
 Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                         const GraphList& graphs, bool node_head) {
   Vector<int64_t, Tag::columns> labels;
@@ -101,7 +101,7 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
   const int64_t classes = model.model->classes();
   if (graph.y().empty())
     throw InputError(graph.set().folder().string() +
-                     ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
+                     ": nodes have no labels (column y); pass labels to `plimsoll ingest graph`");
   const ClassNumbers numbers(model.names.classes, graph.tables().class_names, classes);
   for (const std::string& name : splits) {
     const size_t first = nodes.size();

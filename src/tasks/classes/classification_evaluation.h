@@ -19,7 +19,7 @@ struct ClassificationResult {
   ClassificationFigures figures;
 };
 
-/// Receives the logits [items, classes] of a list, by the index of the list.
+/// Receives the logits [items, classes] of the list with index `list`.
 using HeardLogits = std::function<void(size_t list, std::span<const float> logits)>;
 
 /// Evaluates a model on each list. Errors: BudgetTooSmall; InputError for a label that the model does not
@@ -35,7 +35,7 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
                                                  const std::vector<std::string>& splits,
                                                  const FullNeighbourOptions& options);
 
-/// Returns the mean of the training loss over items, in double precision; 0 if there are none.
+/// Returns the mean of the training loss over items, in double precision; 0 without items.
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes);
 
 /// Returns the fields of `evaluate --json` (docs/command-line.md).

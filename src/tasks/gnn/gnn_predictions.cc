@@ -18,7 +18,7 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// The output for a node of a model of pairs is its embedding.
+// Returns the kind of a model's outputs. A model of pairs returns the embedding of each node.
 PredictionWriter::Kind kind_of_outputs(const GnnTask& task, const GraphModel& model) {
   if (task.head == GnnHead::pairs) return PredictionWriter::Kind::embeddings_alone;
   if (task.head == GnnHead::labels) return PredictionWriter::Kind::labels;

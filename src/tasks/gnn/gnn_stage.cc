@@ -21,7 +21,8 @@ namespace {
 // Classes are counted from 0; a label of this size or more is treated as a mistake.
 constexpr int32_t kMaxClasses = 65536;
 
-// The highest label of a list. Errors: InputError if a label is not a class, or if there is none.
+// Returns the highest label of a list. Errors: InputError if a label is not a class, or if there are no
+// labels.
 int32_t highest_label(const GraphList& graphs, const char* side, const GraphShapes& shapes, bool node_head) {
   int32_t highest = -1;
   for (const int64_t g : graphs) {
@@ -29,7 +30,7 @@ int32_t highest_label(const GraphList& graphs, const char* side, const GraphShap
     const int32_t label = node_head ? shape.highest_node_label : shape.label;
     if ((!node_head && label < 0) || label >= kMaxClasses)
       throw InputError(
-          fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label, kMaxClasses - 1));
+          fmt::format("graph {} has the label {}, expected a class from 0 to {}", g, label, kMaxClasses - 1));
     highest = std::max(highest, label);
   }
   if (highest < 0)
@@ -41,7 +42,7 @@ int64_t count_classes(const TrainingSplit& split, const GraphShapes& shapes, boo
   const int32_t training = highest_label(split.training, "training", shapes, node_head);
   const int32_t highest =
       std::max(training, highest_label(split.validation, "validation", shapes, node_head));
-  if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
+  if (highest < 1) throw InputError("all labels are 0, expected at least two classes");
   return int64_t{highest} + 1;
 }
 
@@ -55,8 +56,8 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-// The distance that most edges do not exceed. Points that all coincide, and graphs without edges, have no
-// distance.
+// Returns a distance that most edges do not exceed. There is none for graphs without edges, or if all points
+// coincide.
 double edge_distance(const GnnStageOptions& options) {
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
@@ -91,7 +92,8 @@ void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
   std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
 }
 
-// The scale over the nodes that are trained on. If edges are learned, these are all nodes of a giant graph.
+// Returns the scale over the nodes used for training. If edges are predicted, these are all nodes of a giant
+// graph.
 FeatureScale training_scale(const GnnStageOptions& options) {
   if (options.giant == nullptr) return feature_scale(*options.source, options.split->training);
   const GraphView& graph = options.giant->graph();
@@ -111,7 +113,7 @@ void learn_features(const GnnStageOptions& options, const GraphModel& model) {
   }
 }
 
-// Names of the features that the model reads and of the classes that it knows.
+// Returns the names of the features that the model reads and of the classes that it knows.
 ModelNames names_of(const GnnStageOptions& options, const GraphModel& model) {
   const GraphSetTables& tables = options.source->tables();
   ModelNames names;
@@ -120,13 +122,14 @@ ModelNames names_of(const GnnStageOptions& options, const GraphModel& model) {
   if (options.head != GnnHead::graphs && options.head != GnnHead::nodes) return names;
   if (model.gives_values()) return names;
   names.classes = options.class_names;
-  // Labels above the number of names have none, and then a name is of no use.
+  // If there are more classes than names, no names are used.
   if (std::ssize(names.classes) < model.classes()) names.classes.clear();
   if (!names.classes.empty()) names.classes.resize(static_cast<size_t>(model.classes()));
   return names;
 }
 
-// Throws InputError if init_from has weights for other features than the data has, or in another order.
+// Throws InputError if the weights of init_from are for other features than the data has, or for another
+// order.
 void require_features_of(const std::string& init_from, const ModelNames& data) {
   if (init_from.empty()) return;
   const ModelNames model = read_names(SafetensorsView(init_from));
@@ -145,7 +148,7 @@ const TrainingSplit& seen_of(const GnnStageOptions& options) {
   return options.seen != nullptr ? *options.seen : *options.split;
 }
 
-// Bytes of the hashes of graphs in TrainedContents.
+// Returns the bytes of the hashes of graphs in TrainedContents.
 int64_t contents_bytes(const TrainingSplit& seen) {
   if (seen.fresh_epochs || !seen.contents.empty()) return 0;
   return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
@@ -186,7 +189,7 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
 FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* giant,
                            const TrainingSplit& split) {
   constexpr size_t kNodes = 1000, kGraphs = 50;
-  // Numbers that are spread over 0 .. all-1.
+  // Returns up to `count` numbers spread evenly over 0 .. all-1.
   const auto some_of = [](size_t all, size_t count) {
     std::vector<int64_t> some(std::min(all, count));
     for (size_t i = 0; i < some.size(); ++i) some[i] = static_cast<int64_t>(i * all / some.size());

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// What a model predicts: `labels` are several of each node.
+/// The prediction of a model. `labels`: several labels per node.
 enum class GnnHead { graphs, nodes, pairs, trees, labels };
 
 /// Makes what training minimises, for a task that does not learn classes, values or trees.
@@ -21,31 +21,32 @@ struct GnnStageOptions {
   GraphShapes shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
-  MakeObjective objective = nullptr;  ///< Null: by the head and the data.
+  MakeObjective objective = nullptr;  ///< If null, the objective is chosen by the head and the data.
   const TrainingSplit* split = nullptr;
   std::string data;                           ///< Identity of the data set.
   std::vector<std::string> class_names = {};  ///< Names of classes by number, if the data has names.
   const NeighbourSource* giant = nullptr;     ///< The source, if it is one giant graph.
-  /// Graphs whose distances determine paths.cutoff auto; null: the training graphs.
+  /// Graphs whose edge lengths determine `paths.cutoff: auto`; null: the training graphs.
   const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// What such data and a head say of a model, with `outputs` classes or values; without edge_distance.
+/// Returns the inputs of a model with `outputs` classes or values for this data and head, without
+/// edge_distance.
 ModelInputs model_inputs(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
 
 /// Returns the objective that learns from unlabelled trees, by the recipe's `pretraining`. `baseline` has the
 /// same meaning as in TreePretraining. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
 
-/// The scale of node features over some graphs or nodes that train, spread over all of them. `giant` is the
-/// source if it is one giant graph, else null.
+/// Returns the scale of node features over a sample, spread evenly, of the graphs or nodes used for training.
+/// `giant` is the source if it is one giant graph, otherwise null.
 FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* giant,
                            const TrainingSplit& split);
 
 struct GnnStageResult {
-  GnnModel trained;  ///< Has the weights of the best epoch.
+  GnnModel trained;  ///< The model with the weights of the best epoch.
   FitResult fit;
   std::string weights_hash;
 };

@@ -38,7 +38,7 @@ class GnnTraining final : public Training {
     return task.head == GnnHead::pairs ? std::optional(recipe.sampling.negatives) : std::nullopt;
   }
 
-  // Shows how many blocks of a giant graph are sampled.
+  // Shows how many blocks of a giant graph have been sampled.
   Vector<GraphShape, Tag::columns> shapes_of_data() const {
     const NeighbourSource* const graph = data_.neighbours();
     if (graph == nullptr || !request_.writes()) return read_shapes(data_.source(), request_.memory.threads);
@@ -96,7 +96,8 @@ class GnnTraining final : public Training {
                                          : data_.neighbours()->graph().tables().class_names;
   }
 
-  // Says it if features vary too differently to be learned together, as far as some of them tell.
+  // Reports features whose scales differ too much for a model to learn from all of them, based on a sample of
+  // the graphs or nodes.
   void note_scales() const {
     const BlockSource& source = data_.source();
     if (request_.recipe.features.standardize || !request_.writes() || source.widths().node_numbers > 0)
@@ -138,16 +139,16 @@ const GnnModel& require_same_features(const GnnModel& model, const BlockSource& 
   const FeatureWidths reads = model.model->features();
   const int64_t edges = reads.edges.value_or(source.edge_features());
   if (reads.nodes != source.node_features() || edges != source.edge_features())
-    throw InputError(
-        fmt::format("the data has {} node and {} edge features, the model was trained on {} and {}",
-                    source.node_features(), source.edge_features(), reads.nodes, edges));
+    throw InputError(fmt::format(
+        "the data has {} node features and {} edge features, but the model was trained on {} and {}",
+        source.node_features(), source.edge_features(), reads.nodes, edges));
   const int64_t nodes = source.widths().node_numbers;
   const auto* const gnn = dynamic_cast<const Gnn*>(model.model.get());
   const int64_t learned = gnn != nullptr && model.vocabulary.empty() ? gnn->options().num_ids : 0;
   if (learned != nodes)
     throw InputError(fmt::format(
-        "the model learned embeddings of {} nodes, the data has {} nodes without features; use the "
-        "nodes that trained it",
+        "the model learned embeddings of {} nodes, but the data has {} nodes without features; use the "
+        "nodes on which it was trained",
         learned, nodes));
   if (model.vocabulary != source.tables().vocabulary)
     throw InputError("the data set's vocabulary is not the model's: its IDs have other indices");

@@ -21,7 +21,7 @@ struct GnnTask {
   bool forests = false;
   MakeObjective objective = nullptr;  ///< As in GnnStageOptions.
 
-  /// What is to be predicted of nodes of one giant graph.
+  /// The labels to predict for nodes of one giant graph.
   NodeLabels labels() const {
     if (head == GnnHead::labels) return NodeLabels::multi;
     return targets == Targets::none ? NodeLabels::classes : NodeLabels::numbers;
@@ -33,9 +33,9 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 
 /// A trained Gnn of a run, and a data set to use it on.
 struct TrainedGnn {
-  /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
-  /// no labels and no splits, and has no blocks of seeds. Features in another order are read by name. Errors:
-  /// InputError if the data has other features or IDs than the model.
+  /// Opens the model of a run, and a data set, which may differ from the one used for training. One giant
+  /// graph needs no labels and no splits, and has no blocks of seeds. Features in another order are read by
+  /// name. Errors: InputError if the data has other features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
@@ -45,7 +45,7 @@ struct TrainedGnn {
 
   GnnModel model;
   TrainingData data;
-  FeatureOrder order;  ///< The order in which the model reads the features of the data.
+  FeatureOrder order;  ///< Where the model finds each of its features in the data.
 };
 
 /// Throws UsageError for options that only other tasks have.

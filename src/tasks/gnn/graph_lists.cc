@@ -30,8 +30,8 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
   return graphs;
 }
 
-// Returns the split of the data that the model was trained on; nullopt for other data, and for the same
-// graphs under other splits.
+// Returns the split on which the model was trained; nullopt for other data, and for the same graphs if they
+// are split in another way.
 std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
                                                 const Recipe& recipe, const GnnModel& model) {
   if (model.trained_on != data.identity_hash()) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::s
     TrainingSplit split = split_for(recipe, data, shapes);
     if (model.contents.is_of(split)) return split;
   } catch (const InputError&) {
-    // Splits that cannot be used for training are not those that the model was trained on.
+    // If the splits cannot be used for training, the model was not trained on them.
     if (model.contents.split.empty()) throw;
   }
   return std::nullopt;
@@ -81,7 +81,7 @@ EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const Grap
     for (auto& [attack, graphs] : own->left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
   const GraphSetTables& tables = data.source().tables();
-  // Without a training split, all graphs were divided.
+  // If no split is for training, the graphs of all splits were divided for the run.
   const bool some_train =
       std::ranges::any_of(tables.splits, [](const auto& s) { return is_training_split(s.name); });
   for (const GraphRange& split : tables.splits) {
@@ -92,13 +92,12 @@ EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const Grap
   for (const NamedGraphList& list : lists) known += " " + list.name;
   if (!only.empty()) std::erase_if(lists, [&](const NamedGraphList& list) { return list.name != only; });
   if (lists.empty() && !only.empty())
-    throw UsageError(fmt::format("no split '{}' to evaluate; there are:{}", only, known));
+    throw UsageError(fmt::format("--split: found '{}', expected one of:{}", only, known));
   if (is_the_data) return evaluated;
   if (model.contents.empty())
     evaluated.notes =
-        "the model's file does not say which graphs it was trained on; those that are in this data are "
-        "evaluated, "
-        "too\n";
+        "the model file does not record the graphs on which it was trained; if this data contains any of "
+        "them, they are evaluated, too\n";
   leave_out_seen(data.source(), model.contents, evaluated);
   report_left_out(tables, evaluated);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });

@@ -15,15 +15,15 @@ namespace plimsoll {
 /// The graphs that a model is evaluated on.
 struct EvaluatedGraphs {
   std::vector<NamedGraphList> lists;
-  std::string notes;               ///< Lines that say what was left out, and why; may be empty.
+  std::string notes;               ///< Lines that report what was left out, and why; may be empty.
   Json left_out = Json::object();  ///< Number of graphs left out of each list.
 };
 
 /// Returns the graphs that a run's model is evaluated on, list by list. For the data that it was trained on,
-/// these are validation and test graphs, and the splits that were not used for training. For other data they
-/// are all splits, without graphs whose content was used to train or validate the model. If `only` is not
-/// empty, only the list with that name is returned. Errors: UsageError if there is no such list; InputError
-/// if everything was left out.
+/// these are the validation and test graphs, and all splits that were not used for training. For other data
+/// they are all splits, without graphs whose content was used to train or validate the model. If `only` is
+/// not empty, only the list with that name is returned. Errors: UsageError if there is no such list;
+/// InputError if everything was left out.
 EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const GraphShape> shapes,
                                   const Recipe& recipe, const GnnModel& model, const std::string& only);
 

@@ -85,7 +85,7 @@ NodeColumn find_names(std::string_view text, const GraphView& graph) {
   return find_nodes(lines, lines.size(), graph, [&](int64_t node) { return name_in_table(graph, node); });
 }
 
-// A line that is not a number gets no node.
+// A line that is not a number matches no node.
 NodeColumn find_ids(std::string_view text, const GraphView& graph) {
   NodeLines<int64_t> lines;
   size_t rows = 0;
@@ -111,7 +111,7 @@ NodeColumn read_node_list(const std::filesystem::path& file, const GraphView& gr
   const NodeText bytes = read_whole(file);
   const std::string_view text(bytes.data(), bytes.size());
   NodeColumn nodes = graph.has_names() ? find_names(text, graph) : find_ids(text, graph);
-  if (nodes.empty()) throw InputError(file.string() + ": found no nodes, expected one on each line");
+  if (nodes.empty()) throw InputError(file.string() + ": found no nodes, expected one per line");
   if (std::ranges::find(nodes, kNoNode) == nodes.end()) return nodes;
   size_t row = 0;
   each_line(text, [&](std::string_view content, int64_t line) {

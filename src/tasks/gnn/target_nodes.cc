@@ -33,11 +33,12 @@ PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topo
   found.width = model.model->classes();
   if (graph.target_width() == 0)
     throw InputError(graph.set().folder().string() +
-                     ": nodes have no numbers to predict (column node_target); give some to `plimsoll ingest "
+                     ": nodes have no numbers to predict (column node_target); pass them to `plimsoll ingest "
                      "graph --targets`");
   if (graph.target_width() != found.width)
-    throw InputError(fmt::format("the data has {} numbers to predict per node, the model was trained on {}",
-                                 graph.target_width(), found.width));
+    throw InputError(
+        fmt::format("the data has {} numbers to predict per node, but the model was trained on {}",
+                    graph.target_width(), found.width));
   for (const std::string& name : splits) add_split(graph, name, labels, found);
   found.outputs.resize(found.targets.size());
   predict_nodes(graph, topology, model.gnn(), found.nodes, options, found.outputs);

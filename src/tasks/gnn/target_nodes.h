@@ -19,7 +19,7 @@ struct PredictedTargets {
     size_t first = 0;  ///< Index of its first node.
     size_t count = 0;
 
-    /// The rows of this list in a table with `width` numbers per node.
+    /// Returns the rows of this split in a table with `width` numbers per node.
     std::span<const float> rows(std::span<const float> table, int64_t width) const {
       const auto numbers = static_cast<size_t>(width);
       return table.subspan(first * numbers, count * numbers);
@@ -33,8 +33,8 @@ struct PredictedTargets {
 };
 
 /// Predicts the nodes of splits from all their neighbours (engine/predict/full_neighbours.h). Errors:
-/// InputError if nodes have no numbers to predict, or not as many as the model has outputs; those of
-/// has_known_target() and predict_nodes().
+/// InputError if nodes have no numbers to predict, or if their number differs from that of the model's
+/// outputs; those of has_known_target() and predict_nodes().
 PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                       const std::vector<std::string>& splits, NodeLabels labels,
                                       const FullNeighbourOptions& options);

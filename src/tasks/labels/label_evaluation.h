@@ -22,7 +22,7 @@ std::vector<LabelResult> evaluate_labels(const GraphView& graph, DiskTopology& t
                                          const GnnModel& model, const std::vector<std::string>& splits,
                                          const FullNeighbourOptions& options);
 
-/// The fields of `evaluate --json` (docs/giant-graphs.md).
+/// Returns the fields of `evaluate --json` (docs/giant-graphs.md).
 Json labels_json(const std::vector<LabelResult>& results, const std::string& model, int64_t seed);
 /// Return the column names of a table, and the cells of a row for a result.
 std::vector<std::string> label_columns();

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Several labels of each node of one giant graph.
+// Predicts several labels of each node of one giant graph.
 const Task& node_multilabel_classification_task();
 
 }  // namespace plimsoll

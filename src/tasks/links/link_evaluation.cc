@@ -23,7 +23,7 @@ constexpr int64_t kPieceBytes = 4 << 20;  // Approximate bytes of embeddings rea
 
 using Nodes = Vector<int64_t, Tag::columns>;
 
-// Scores pairs of nodes, some at a time.
+// Scores pairs of nodes, a limited number at a time.
 class Scores {
  public:
   // `caches`: whether edges and embeddings are cached.
@@ -60,7 +60,7 @@ class Scores {
   }
 
  private:
-  // Reads the embedding of each end of these pairs once.
+  // Reads the embeddings of both ends of these pairs, each embedding once.
   void read(std::span<const int64_t> nodes, std::span<const int64_t> neighbours) {
     ends_.assign(nodes.begin(), nodes.end());
     ends_.insert(ends_.end(), neighbours.begin(), neighbours.end());
@@ -111,7 +111,7 @@ class SplitEvaluation {
         evaluate_piece(first, piece, scores);
       }
     }
-    scores.drop_caches();  // The ranking uses their memory.
+    scores.drop_caches();  // The ranking reuses the memory of the caches.
     const auto count = static_cast<double>(edges_);
     for (size_t i = 0; i < scores_.size(); ++i)
       result_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);

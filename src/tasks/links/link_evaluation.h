@@ -23,21 +23,21 @@ inline constexpr std::array<int64_t, 3> kHits = {1, 10, 50};
 struct LinkResult {
   std::string name;   ///< Name of the split.
   int64_t edges = 0;  ///< Number of edges of the split.
-  /// The edges compared with the same number of uniformly drawn pairs without an edge: mean binary
+  /// Compares the edges with the same number of uniformly drawn pairs without an edge: mean binary
   /// cross-entropy, and areas as defined by Ranking.
   double loss = 0;
   std::optional<double> auc;
   std::optional<double> average_precision;
-  /// From the rank of each edge among kRankedNegatives pairs of its node with another neighbour, where equal
-  /// scores count half, as in the Open Graph Benchmark (Hu et al., NeurIPS 2020): the mean of 1 / rank, and
-  /// the shares of edges whose rank is at most each of kHits.
+  /// Computed from the rank of each edge among kRankedNegatives pairs of its node with another neighbour,
+  /// where equal scores count half, as in the Open Graph Benchmark (Hu et al., NeurIPS 2020): the mean of 1 /
+  /// rank, and the share of edges whose rank is at most K, for each K of kHits.
   double mrr = 0;
   std::array<double, kHits.size()> hits{};
 };
 
 /// Evaluates a model on the splits of a graph's edges, given by name, from embeddings of all nodes
 /// (engine/predict/full_neighbours.h). Negative pairs are neither edges nor held-out edges; they depend only
-/// on `seed`. Holds 26 bytes per edge, and resizes `topology`, which must be of the same graph. Errors: those
+/// on `seed`. Needs 26 bytes per edge, and resizes `topology`, which must be of the same graph. Errors: those
 /// of predict_all_nodes(); InputError for a damaged column.
 std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                        const std::vector<std::string>& splits, uint64_t seed,

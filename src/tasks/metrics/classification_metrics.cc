@@ -20,7 +20,7 @@ struct Counts {
   int64_t right = 0;
 };
 
-// F1 of one class; undefined if no item has the class and none was predicted as it.
+// Returns the F1 of one class; undefined if no item has the class and none was predicted as it.
 std::optional<double> f1_of(const Counts& counts) {
   if (counts.of_it + counts.called_it == 0) return std::nullopt;
   return 2.0 * static_cast<double>(counts.right) / static_cast<double>(counts.of_it + counts.called_it);
@@ -30,7 +30,7 @@ std::span<const float> logits_of(std::span<const float> logits, size_t item, int
   return logits.subspan(item * static_cast<size_t>(classes), static_cast<size_t>(classes));
 }
 
-// The logarithm of the sum of exp over each row.
+// Returns, for each row, the logarithm of the sum of exp.
 Vector<double, Tag::columns> log_sums(std::span<const float> logits, int64_t classes) {
   Vector<double, Tag::columns> sums(logits.size() / static_cast<size_t>(classes));
   for (size_t i = 0; i < sums.size(); ++i) {
@@ -54,8 +54,8 @@ std::optional<double> mean_of(int64_t classes, const auto& figure) {
   return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
 }
 
-// AUC of each class against the rest, by probability; with two classes by the difference of logits, which
-// gives the same order.
+// Returns the mean AUC of each class against all others, by probability. With two classes, the difference of
+// logits is used instead, which gives the same order.
 std::optional<double> auc_of(std::span<const float> logits, std::span<const int64_t> labels,
                              int64_t classes) {
   Column scores(labels.size());

@@ -14,8 +14,8 @@ struct ClassificationFigures {
   std::optional<double> accuracy;
   /// With two classes, the F1 of class 1; with more, the mean over the classes that occur (macro).
   std::optional<double> f1;
-  /// With two classes, the AUC of class 1; with more, the mean over the classes of each one against the rest
-  /// (macro).
+  /// With two classes, the AUC of class 1; with more, the mean over the classes of the AUC of a class against
+  /// all others (macro).
   std::optional<double> auc;
   std::vector<int64_t> confusion;  ///< [classes, classes]: the row is the label, the column is the class with
                                    ///< the highest logit. Empty with more than 64 classes.

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// AUC of one label over the items of which it is known.
+// Returns the AUC of one label over the items for which it is known.
 std::optional<double> auc_of_label(std::span<const float> logits, std::span<const float> labels, size_t label,
                                    size_t width) {
   Vector<float, Tag::columns> scores;

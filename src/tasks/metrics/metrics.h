@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Counts of predictions by truth. A metric that needs an absent class is undefined, not zero.
+/// Counts of predictions by true class. A metric that needs an absent class is undefined, not zero.
 struct ConfusionCounts {
   int64_t true_positives = 0;
   int64_t false_positives = 0;

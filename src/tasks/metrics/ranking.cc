@@ -6,8 +6,8 @@
 namespace plimsoll {
 namespace {
 
-// Leaves out points that would be drawn less than 1/100 of the axes from the last one kept. The last point
-// stays. `place` returns where on the axes, both 0 .. 1, a point is drawn.
+// Removes points that would be drawn less than 1/100 of an axis from the last point kept. The last point is
+// always kept. `place` returns the position of a point on the two axes, each 0 .. 1.
 template <typename Place>
 std::vector<CurvePoint> thin(const Vector<CurvePoint, Tag::columns>& points, Place&& place) {
   constexpr double kStep = 0.01;

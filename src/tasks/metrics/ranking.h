@@ -14,8 +14,8 @@ struct CurvePoint {
   double y;
 };
 
-/// Number of scores in each of equally wide bins from `low` to `high`. Scores beyond an end are counted in
-/// the bin at that end.
+/// Number of scores in each of several equally wide bins from `low` to `high`. A score outside this range is
+/// counted in the nearest bin.
 struct ScoreHistogram {
   double low = 0;
   double high = 0;
@@ -56,7 +56,8 @@ class Ranking {
   static_assert(sizeof(Entry) == kBytesPerScore);
   int64_t negatives() const { return size() - positives_; }
   bool is_defined() const { return unknown_ == 0 && positives_ > 0 && negatives() > 0; }
-  // Calls visit(true positives, false positives) for each distinct score, as the threshold falls below it.
+  // Calls visit(true positives, false positives) for each distinct score, with the counts at a threshold just
+  // below it.
   template <typename Visit>
   void descend(Visit&& visit) const;
 

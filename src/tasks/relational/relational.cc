@@ -14,7 +14,7 @@ namespace {
 
 class Relational final : public Task {
  public:
-  // Its model is not that of the section `gnn`.
+  // The model is not the one that the section `gnn` describes.
   bool has_one_model() const override { return false; }
   std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {
     std::vector<RecipeChange> changes;
@@ -29,7 +29,8 @@ class Relational final : public Task {
     if (asked.of_task != nullptr) asked.of_task->refuse(asked.recipe.task);
     return evaluate_relational(asked);
   }
-  // A row for each seed of the task, in the order of its splits. With a CSV, also the table for RelBench.
+  // Writes one row per seed of the task, in the order of its splits. With a CSV, also writes the table for
+  // RelBench.
   int64_t predict(const PredictionRequest& request) const override {
     const RelationalData data(request.data, request.recipe);
     const auto model = load_relational(request.folder.model(request.recipe), request.recipe, data.seeds(),

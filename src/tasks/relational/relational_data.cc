@@ -18,7 +18,7 @@ void require_types(const std::filesystem::path& folder) {
   if (!has_node_types(read_manifest(folder)))
     throw InputError(
         folder.string() +
-        ": has no node types, and the task relational is for graphs that have some; make one with "
+        ": the graph has no node types, which the task relational needs; make a graph with them with "
         "`plimsoll ingest tables`, or set task: node_classification");
 }
 

@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// A graph with node types, as seeds of the task that a recipe names.
+/// A graph with node types, seen as the seeds of the task that a recipe names.
 class RelationalData : public TrainingData {
  public:
   /// Errors: those of TypedSource; UsageError for a recipe that does not name a task.
   RelationalData(const std::filesystem::path& folder, const Recipe& recipe);
 
   const TypedSource& seeds() const { return *seeds_; }
-  /// Returns the numbers of the labelled seeds of a split; empty if it has none.
+  /// Returns the indices of the labelled seeds of a split; empty if it has none.
   GraphList graphs_of(const std::string& split) const;
-  /// Returns the training and validation seeds. Errors: InputError for data without one of these splits.
+  /// Returns the training and validation seeds. Errors: InputError if either split has no labelled seeds.
   TrainingSplit split() const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 using Figure = std::pair<std::string, std::optional<double>>;
 
-// The figures of a list, in the order of the columns of a table.
+// The metrics of a list, in the order of the columns of a table.
 struct RelationalResult {
   std::string split;
   int64_t seeds = 0;
@@ -46,7 +46,7 @@ std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::stri
   return lists;
 }
 
-// The standard deviation of the training labels, with one degree of freedom less.
+// Returns the standard deviation of the training labels, with one degree of freedom less.
 double training_deviation(const RelationalData& data) {
   double mean = 0, squares = 0;
   int64_t count = 0;
@@ -67,7 +67,7 @@ std::vector<Figure> figures_of_classes(std::span<const float> logits, const Task
   for (const int64_t seed : list) {
     labels.push_back(seeds.label(seed));
     if (labels.back() >= classes)
-      throw InputError(fmt::format("seed {}: the label is {}, but the model knows classes 0 .. {}", seed,
+      throw InputError(fmt::format("seed {}: the label is {}, but the model knows only classes 0 .. {}", seed,
                                    labels.back(), classes - 1));
   }
   const ClassificationFigures found = classification_figures(logits, labels, classes);
@@ -110,7 +110,7 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
     longest = std::max(longest, std::ssize(list.graphs));
   }
   const bool values = model.model->gives_values();
-  // Labels, scores and their order, next to what the figures hold.
+  // Bytes of labels, scores and their order, in addition to those of the metrics.
   const int64_t later =
       values ? longest * int64_t{sizeof(float)}
              : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore);

@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-/// Evaluates the model of a run on the splits of its task that did not train it: AUROC, average precision,
-/// accuracy and F1 of classes; MAE, NMAE and R2 of values. NMAE is MAE over the standard deviation of the
-/// training labels, with one degree of freedom less, as RelBench has it. Errors: UsageError, InputError,
-/// BudgetTooSmall.
+/// Evaluates a run's model on the splits of its task that were not used for training: AUROC, average
+/// precision, accuracy and F1 for classes; MAE, NMAE and R2 for values. NMAE is MAE divided by the standard
+/// deviation of the training labels, with one degree of freedom less, as in RelBench. Errors: UsageError,
+/// InputError, BudgetTooSmall.
 EvaluationResult evaluate_relational(const RunEvaluation& asked);
 
 }  // namespace plimsoll

@@ -54,7 +54,7 @@ std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const
   return std::make_unique<Classification>(model);
 }
 
-// Welford (Technometrics 1962), in the order of the seeds.
+// Uses Welford's method (Technometrics 1962), in the order of the seeds.
 void learn_target_units(const TypedSource& source, std::span<const int64_t> seeds, const GraphModel& model) {
   if (!model.gives_values()) return;
   double mean = 0, squares = 0;
@@ -81,10 +81,10 @@ std::unique_ptr<GraphModel> load_relational(const std::filesystem::path& path, c
                                             const TypedSource& source, const std::string& data) {
   const SafetensorsView file(path);
   if (file.meta(kTrainedOn) != data)
-    throw InputError(
-        fmt::format("{}: was trained on another data set than {}; its vocabularies and statistics "
-                    "are of that one, so name it",
-                    path.string(), source.graph().set().folder().string()));
+    throw InputError(fmt::format(
+        "{}: the model was trained on another data set than {}; pass that data set, because the model "
+        "needs its vocabularies and statistics",
+        path.string(), source.graph().set().folder().string()));
   const std::optional<int64_t> classes = parse_number<int64_t>(file.meta(kClasses));
   if (!classes || *classes < 1)
     throw InputError(

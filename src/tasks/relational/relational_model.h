@@ -10,21 +10,21 @@
 
 namespace plimsoll {
 
-/// Makes the model that a recipe describes for the seeds of a source. The number of classes is that of
-/// `labels`, the greatest label plus one; a model of values has one output.
+/// Creates the model that a recipe describes for the seeds of a source. `classes` is the greatest label plus
+/// one; a model of values has one output.
 std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const TypedSource& source,
                                                   int64_t classes);
 
-/// Returns what training minimises.
+/// Returns the objective that training minimises.
 std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model);
 
-/// Sets the units of a model of values to mean and standard deviation of the labels of these seeds.
+/// Sets the units of a model of values to the mean and standard deviation of the labels of these seeds.
 void learn_target_units(const TypedSource& source, std::span<const int64_t> seeds, const GraphModel& model);
 
-/// Writes a model as safetensors, with the data set that trained it and the number of its classes.
+/// Writes a model as safetensors, with the identity of its training data and the number of its classes.
 void save_relational(const std::filesystem::path& file, const GraphModel& model, const std::string& data);
-/// Reads a model that save_relational() wrote. Errors: InputError for a model that was trained on other data:
-/// its statistics and vocabularies would be others.
+/// Reads a model that save_relational() wrote. Errors: InputError for a model that was trained on other data,
+/// because its statistics and vocabularies would differ.
 std::unique_ptr<GraphModel> load_relational(const std::filesystem::path& file, const Recipe& recipe,
                                             const TypedSource& source, const std::string& data);
 

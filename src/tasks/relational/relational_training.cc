@@ -14,23 +14,24 @@
 namespace plimsoll {
 namespace {
 
-// Throws UsageError for what models of node types do not have.
+// Throws UsageError for settings that models of node types do not support.
 void require_supported(const RunRequest& request) {
   const Recipe& recipe = request.recipe;
   if (request.is_on_device()) throw UsageError("task relational runs on the CPU; leave --device out");
   if (recipe.training.gradient_checkpointing == GradientCheckpointing::on)
     throw UsageError(
-        "training.gradient_checkpointing: models of task relational do not run layers again; set "
+        "training.gradient_checkpointing: found on, but task relational cannot recompute layers; set "
         "off");
   if (recipe.model != ModelKind::gnn)
-    throw UsageError("model: task relational has a model of its own; leave the key out");
+    throw UsageError("model: task relational always uses its own model; remove the key");
   if (!recipe.data.without.empty())
     throw UsageError(
-        "data.without: is not for task relational; leave columns out with `plimsoll ingest tables "
+        "data.without: task relational does not support it; leave columns out with `plimsoll ingest tables "
         "--meaning TABLE.COLUMN=skip`");
 }
 
-// The recipe of the stage: a plan with layers that run again would have the same tape.
+// Returns the recipe of the stage. Layers are not recomputed, because that would not change the tape of a
+// plan.
 Recipe without_recomputation(Recipe recipe) {
   recipe.training.gradient_checkpointing = GradientCheckpointing::off;
   return recipe;

@@ -22,17 +22,18 @@ const Json& entry_named(const Json& list, const std::string& name) {
   return *std::ranges::find_if(list, [&](const Json& entry) { return entry.at("name") == name; });
 }
 
-// The keys that the user gave the nodes of a type, as texts. A type with keys of several columns has none
-// here.
+// The keys of a type's nodes as texts, as they are in the user's tables. A type whose key has several columns
+// is refused.
 class KeyTexts {
  public:
   KeyTexts(const DataSetView& set, const Json& type) {
     const Json& keys = type.at("key");
     if (keys.size() != 1)
-      throw InputError(fmt::format("table {}: has a key of {} columns, expected one in a task of RelBench",
-                                   std::string(type.at("name")), keys.size()));
+      throw InputError(
+          fmt::format("table {}: found a key of {} columns, expected one column in a task of RelBench",
+                      std::string(type.at("name")), keys.size()));
     const Json& key = keys.front();
-    if (!key.contains("column")) return;  // Keys are the numbers of the nodes.
+    if (!key.contains("column")) return;  // Keys are the indices of the nodes.
     if (key.contains("ptr")) {
       letters_ = set.column<uint8_t>(key.at("column"));
       ptr_ = set.column<int64_t>(key.at("ptr"));
@@ -54,8 +55,9 @@ class KeyTexts {
   std::span<const int64_t> ptr_, numbers_;
 };
 
-// Writes times as pandas writes a column of them, because relbench.submit compares the texts: without the
-// time of day if all are at midnight, and with as many digits of a second, 3, 6 or 9, as any of them needs.
+// Writes times as pandas writes a column of times, because relbench.submit compares the texts: without the
+// time of day if all times are at midnight, otherwise with the smallest number of fractional digits, 3, 6 or
+// 9, that represents all of them.
 class TimeTexts {
  public:
   TimeTexts(const TaskSeeds& seeds, const TaskSeeds::Split& split) {
@@ -107,7 +109,7 @@ Submission::Submission(const RelationalData& data, const TaskSeeds::Split& test)
     const std::string set = manifest.at("source").at("name");
     if (set.find('/') != std::string::npos || set.starts_with('.'))
       throw InputError(
-          fmt::format("{}: found the name '{}' in `source`, expected one that can be part of a file's name",
+          fmt::format("{}: found the name '{}' in `source`, expected a name that can be part of a file name",
                       graph.set().folder().string(), set));
     name_ = fmt::format("{}__{}.csv", set, task);
     const Json& words = entry_named(manifest.at("tasks"), task).at("manifest");

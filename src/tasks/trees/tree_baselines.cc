@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMeasures = 6;
 constexpr size_t kNearest = 5;
-constexpr double kNoVote = 1e-3;  // Added to a share of votes, so that its logarithm is finite.
+constexpr double kNoVote = 1e-3;  // Added to a share of votes so that its logarithm is finite.
 
 using Measures = std::array<double, kMeasures>;
 

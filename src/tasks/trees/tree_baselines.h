@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Predicts the classes of trees without a network, from the trees that a run is trained on.
+/// Predicts the classes of trees without a network, from the training trees of a run.
 class TreeBaselines {
  public:
   /// `training` are trees with a class in 0 .. classes-1; `source` must have coordinates. Reads one tree at a
@@ -19,7 +19,8 @@ class TreeBaselines {
   /// Returns [graphs, classes]: logarithms of the number of training trees of each class.
   Logits most_frequent(const GraphList& graphs) const;
   /// Returns [graphs, classes]: logarithms of the class shares among the 5 training trees that are nearest in
-  /// nodes, ends, branch points, length, extent and depth, all as logarithms and in standard deviations.
+  /// the numbers of nodes, ends and branch points, and in length, extent and depth. Distances are between
+  /// logarithms, in standard deviations.
   Logits nearest_in_shape(const GraphList& graphs) const;
 
  private:

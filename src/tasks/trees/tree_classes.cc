@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kMaxDrawn = 12;
 
-// The results of one model on each list, by seed; a guess without training has a single entry.
+// The results of one model, by seed and then by list; a guess without training has a single entry instead of
+// one per seed.
 struct EvaluatedModel {
   std::string name;
   std::vector<int64_t> seeds;
@@ -35,7 +36,7 @@ std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists,
   for (NamedGraphList& list : lists)
     std::erase_if(list.graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label < 0; });
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
-  if (lists.empty()) throw InputError("no tree that is to be evaluated has a class");
+  if (lists.empty()) throw InputError("none of the trees to evaluate has a class");
   return lists;
 }
 
@@ -50,8 +51,9 @@ std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
        FileSystem::disk().exists(model_of_stage(asked, seed, RunFolder::kScratch)); ++seed)
     seeds.push_back(seed);
   if (seeds.empty())
-    throw InputError(fmt::format("{}: its stages are not all done; continue with `plimsoll train --resume`",
-                                 asked.folder.root.string()));
+    throw InputError(
+        fmt::format("{}: not all stages of the run are done; continue with `plimsoll train --resume`",
+                    asked.folder.root.string()));
   return seeds;
 }
 
@@ -95,7 +97,7 @@ std::vector<std::string> row_of_model(const EvaluatedModel& model, size_t list) 
           over_seeds(model, list, [](const auto& result) { return result.figures.auc; })};
 }
 
-// The results of a guess on each list; its loss is that of its logits.
+// Returns the results of a guess on each list; the loss is computed from its logits.
 EvaluatedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
                        std::span<const GraphShape> shapes, int64_t classes,
                        const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
@@ -111,7 +113,7 @@ EvaluatedModel guessed(const char* name, const std::vector<NamedGraphList>& list
   return model;
 }
 
-// Adds the models of results that have the form of classification_json().
+// Adds results in the form of classification_json() to the models of each split.
 void add_models(Json& splits, const Json& evaluated, const char* place) {
   for (size_t i = 0; i < splits.size(); ++i)
     for (const Json& split : evaluated.at("splits"))
@@ -201,7 +203,7 @@ class TreeEvaluation {
                               [&](const GraphList& graphs) { return baselines.most_frequent(graphs); }));
   }
 
-  // Test trees, if there are any.
+  // Returns the index of the test trees, if there are any.
   size_t drawn_list() const {
     const auto test = std::ranges::find(lists_, "test", &NamedGraphList::name);
     return test == lists_.end() ? 0 : static_cast<size_t>(test - lists_.begin());
@@ -255,10 +257,9 @@ class TreeEvaluation {
     if (!notes.empty()) report.paragraph(notes);
     report.section("What was learned without labels");
     report.paragraph(
-        "Growth is the earth mover's distance, in bins, between the distances to a node's children and what "
-        "the "
-        "pretrained model predicts; parent edge is that of the guess that they are as far away as the "
-        "parent.");
+        "Growth is the earth mover's distance, in bins, between the histogram of distances to a node's "
+        "children and the histogram that the pretrained model predicts. Parent edge is the same distance for "
+        "the guess that children are as far away as the parent.");
     add_table(report, growth_columns(), growth_rows());
     const NamedGraphList& list = lists_[drawn_list()];
     report.section(fmt::format("Trees of {}, and the predictions of the fine-tuned model", list.name));
@@ -277,7 +278,7 @@ class TreeEvaluation {
   const std::vector<NamedGraphList>& all_;
   const std::vector<NamedGraphList> lists_;  // Trees that have a class.
   std::vector<EvaluatedModel> models_;
-  std::vector<std::vector<TreeResult>> growth_;  // By seed, then by list of all_.
+  std::vector<std::vector<TreeResult>> growth_;  // Indexed by seed, then by list of all_.
   Vector<float, Tag::columns> drawn_;            // Logits of the trees that are drawn.
 };
 

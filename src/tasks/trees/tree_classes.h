@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Tasks for the growth of trees, and for their classes.
+/// Describes the tasks that predict the growth of trees and their classes.
 inline const GnnTask kTrees{.head = GnnHead::trees, .kinds = {"graph_set"}, .forests = true};
 inline const GnnTask kTreeClasses{.head = GnnHead::graphs, .kinds = {"graph_set"}, .forests = true};
 

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// The trees of a split that have a class.
+// Returns the trees of a split that have a class.
 TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> shapes) {
   TrainingSplit kept;
   const auto keep = [&](const GraphList& from, GraphList& to) {
@@ -22,13 +22,13 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
   keep(split.test, kept.test);
   if (kept.training.empty() || kept.validation.empty())
     throw InputError(
-        "no training tree, or no validation tree, has a class; give `plimsoll ingest swc` --labels, or "
-        "set task: tree_pretraining, which needs none");
+        "no training tree, or no validation tree, has a class; run `plimsoll ingest swc` with --labels, or "
+        "set task: tree_pretraining, which needs no classes");
   return kept;
 }
 
-// GT-SSL: a model of paths first learns without labels how trees grow, and then, from these weights, their
-// classes. For comparison, another one learns the classes from scratch.
+// GT-SSL: a model of paths first learns, without labels, how trees grow. A second stage starts from these
+// weights and learns the classes. For comparison, a third stage learns the classes from random weights.
 class TreeClassificationTraining final : public Training {
  public:
   explicit TreeClassificationTraining(RunRequest request)
@@ -40,8 +40,7 @@ class TreeClassificationTraining final : public Training {
         labelled_(labelled(split_, shapes_)),
         identity_(data_.identity_hash()) {
     if (!request_.recipe.init_from.empty())
-      throw UsageError(
-          "init_from is for tasks that train one model; task tree_classification pretrains its own");
+      throw UsageError("init_from: task tree_classification pretrains its own model; remove the key");
   }
 
   const TrainingData& data() const override { return data_; }
@@ -98,8 +97,8 @@ class TreeClassificationTraining final : public Training {
               Recipe from = recipe;
               from.init_from = weights;
               if (!weights.empty() && !is_there_for_ranks(run.exchange, weights))
-                throw InputError(
-                    fmt::format("{} is not there: the stage {} makes it", weights, RunFolder::kPretrain));
+                throw InputError(fmt::format("{}: the file does not exist; the stage {} writes it", weights,
+                                             RunFolder::kPretrain));
               const GnnStageResult result = train_gnn(options(from, run));
               return StageReport{
                   .stage = name,
@@ -122,7 +121,7 @@ class TreeClassificationTask final : public Task {
  public:
   bool takes_seeds() const override { return true; }
   bool has_one_model() const override { return false; }
-  // After a longer pretraining the fine-tuned models would differ.
+  // Longer pretraining would change the fine-tuned models.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(request));

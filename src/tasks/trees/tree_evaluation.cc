@@ -10,7 +10,7 @@ namespace plimsoll {
 std::vector<TreeResult> evaluate_trees(const EvaluationInput& input, const Recipe& recipe) {
   const std::unique_ptr<Objective> objective =
       make_pretraining(recipe, *input.model.model, /*baseline=*/true);
-  // The outputs are allocated before the blocks, which get the rest.
+  // The outputs are allocated before the blocks, which use the remaining memory.
   std::vector<int64_t> nodes;
   for (const NamedGraphList& list : input.lists) {
     nodes.push_back(0);

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// The results of pretraining (nn/tree_pretraining.h) of a model on a list of graphs: means over nodes.
+/// A model's results in pretraining (nn/tree_pretraining.h) on a list of graphs, as means over nodes.
 struct TreeResult {
   std::string name;
   int64_t graphs = 0;
@@ -20,7 +20,7 @@ struct TreeResult {
   double parent_edge = 0;  ///< Earth mover's distance, in bins, of the guess that children are as far away as
                            ///< the parent.
   double order = 0;
-  std::optional<double> angle = {};  ///< Earth mover's distance, in bins, if angles are learned.
+  std::optional<double> angle = {};  ///< Earth mover's distance, in bins, if the model predicts angles.
 };
 
 /// Evaluates a model on each list. Errors: BudgetTooSmall.

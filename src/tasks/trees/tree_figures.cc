@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns two of the axes 0, 1, 2, without the one of the smallest extent.
+// Returns the two axes, of 0, 1 and 2, along which the extent is largest.
 std::array<size_t, 2> widest_axes(std::span<const float> pos) {
   std::array<float, 3> extent{};
   for (size_t axis = 0; axis < 3; ++axis) {
@@ -43,7 +43,8 @@ Markup drawing_of(const BlockSource& source, int64_t graph, int32_t label) {
   return draw(chart);
 }
 
-// Returns indices into a list, in which the first graph of each class comes before the second of any class.
+// Returns indices into a list, one graph of each class in turn: the first graph of each class precedes the
+// second graph of any class.
 std::vector<size_t> in_turn(const GraphList& graphs, std::span<const GraphShape> shapes, size_t max) {
   std::map<int32_t, std::vector<size_t>> by_class;
   for (size_t i = 0; i < graphs.size(); ++i)

@@ -17,8 +17,8 @@ struct TreePredictions {
 };
 
 /// Returns drawings of up to `max` trees, taken from each class in turn, seen along the axis of their
-/// smallest extent. The colour is that of the class; the caption names the class and the prediction. `source`
-/// must have coordinates.
+/// smallest extent. The colour shows the class; the caption names the class and the prediction. `source` must
+/// have coordinates.
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
                                          const TreePredictions& predictions, size_t max);
 

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// The mean of the training loss over items, in double precision (nn/regression.h).
+// Returns the mean of the training loss over items, in double precision (nn/regression.h).
 double mean_squared_error(std::span<const float> values, std::span<const float> targets,
                           const at::Tensor& scale) {
   const auto width = static_cast<size_t>(scale.numel());

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the targets of the items that predict() has outputs for, in its order.
+// Returns the targets of the items for which predict() has outputs, in the same order.
 Vector<float, Tag::columns> targets_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                        const GraphList& graphs) {
   const ItemRows rows = source.widths().targets;
@@ -45,7 +45,7 @@ std::vector<RegressionResult> evaluate_values(const EvaluationInput& input) {
   const GraphModel& model = *input.model.model;
   const int64_t width = model.classes();
   if (width != input.source.widths().targets.width)
-    throw InputError(fmt::format("the data has {} targets, the model was trained on {}",
+    throw InputError(fmt::format("the data has {} targets, but the model was trained on {}",
                                  input.source.widths().targets.width, width));
   const Regression objective(model);
   std::vector<Vector<float, Tag::columns>> targets;

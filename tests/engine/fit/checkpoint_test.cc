@@ -101,7 +101,8 @@ TEST_F(CheckpointTest, OneWithOtherEpochsThanItsPositionIsPassedOver) {
   checkpoints().save(trained.state(), position);
   Training other(2);
   EXPECT_FALSE(load(other));
-  EXPECT_THAT(damaged_, ::testing::ElementsAre(::testing::HasSubstr("'epochs' is no I64 of 2 epochs")));
+  EXPECT_THAT(damaged_,
+              ::testing::ElementsAre(::testing::HasSubstr("'epochs' is not an I64 tensor of 2 epochs")));
 }
 
 TEST_F(CheckpointTest, WithoutABestEpochTheBestLossIsInfinite) {

@@ -135,7 +135,7 @@ TEST_F(ColumnStageTest, AStaleOneIsRefused) {
     return error_text<InputError>([&] { write_column(options, columns_); });
   };
   const GATWithJK other({.num_ids = 20}, 4);
-  EXPECT_THAT(refused(options(Classification(other))), HasSubstr("stale: it was computed from a model"));
+  EXPECT_THAT(refused(options(Classification(other))), HasSubstr("stale: computed from a model"));
   ColumnOptions elsewhere = options(objective_);
   elsewhere.data = "data2";
   EXPECT_THAT(refused(elsewhere), HasSubstr("data data1, but this run has data2"));
