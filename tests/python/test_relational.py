@@ -176,6 +176,19 @@ def test_figures_of_trivial_rules_equal_scikit_learn_and_the_report_says_who_win
                 assert (sentence in report) == (not beaten), (split["name"], rule["name"])
 
 
+def test_seeds_of_your_own_as_csv_train_as_the_same_task_of_relbench(run, made, train, tmp_path):
+    csv, pq = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+    data = made("plain")
+    source = data.with_name("plain.tables")
+    own = tmp_path / "mine"
+    own.mkdir()
+    (own / "manifest.yaml").write_text((source / "tasks" / "busy" / "manifest.yaml").read_text())
+    for split in CUTS:
+        csv.write_csv(pq.read_table(source / "tasks" / "busy" / f"{split}.parquet"), own / f"{split}.csv")
+    run("plimsoll", "ingest", "tables", source, "--reverse", "--task", own, "--out", tmp_path / "set")
+    assert train(tmp_path / "set", "own", task="mine")["weights"] == train(data, "relbench")["weights"]
+
+
 def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, train, tmp_path):
     """Rows after the timestamp change the test's figures under the rolling rule alone."""
 
