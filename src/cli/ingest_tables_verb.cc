@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "ingest/tables/meanings_file.h"
 #include "ingest/tables/relbench_folder.h"
+#include "ingest/tables/relbench_tasks.h"
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
 #include "io/arrow_files.h"
@@ -31,6 +32,7 @@ struct IngestTablesVerbOptions {
   std::vector<std::string> meanings;
   std::string meanings_file;
   std::vector<std::string> as_edge;
+  std::vector<std::string> tasks;
   Resources resources;
   bool json = false;
 };
@@ -66,6 +68,7 @@ void run_tables(IngestTablesVerbOptions& options) {
   Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool);
   if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
+  for (const std::string& task : options.tasks) add_task_folder(task, options.tables);
   for (const std::string& table : options.as_edge) make_edge_table(table, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
   const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
@@ -143,6 +146,12 @@ void add_ingest_tables(CLI::App& ingest) {
           "--as-edge", options->as_edge,
           "Convert this table, which has no key and two foreign keys, to an edge type with columns and times")
       ->type_name("TABLE")
+      ->allow_extra_args(false);
+  tables
+      ->add_option("--task", options->tasks,
+                   "Also read a task of your own: a folder with a manifest.yaml and with train, val and test "
+                   "tables of seeds, Parquet or CSV")
+      ->type_name("DIR")
       ->allow_extra_args(false);
   tables->add_flag("--reverse", options->tables.reverse,
                    "Also add each edge type in the opposite direction, as rev_NAME");

@@ -148,6 +148,47 @@ def test_metrics_equal_scikit_learn(run, made, train, tmp_path):
                 assert found[name] == pytest.approx(figure, abs=1e-5), (split["name"], name)
 
 
+def test_figures_of_trivial_rules_equal_scikit_learn_and_the_report_says_who_wins(run, made, train, tmp_path):
+    metrics = pytest.importorskip("sklearn.metrics")
+    data = made("plain")
+    manifest = json.loads((data / "manifest.json").read_text())
+    for task, figure in (("busy", "auc"), ("count", "mae")):
+        train(data, task, task=task)
+        run("plimsoll", "evaluate", tmp_path / task, "--data", data)
+        splits = {split["name"]: split for split in next(entry for entry in manifest["tasks"] if entry["name"] == task)["splits"]}
+        labels = {name: np.load(data / f"{split['target']['column']}.npy") for name, split in splits.items()}
+        nodes = {name: np.load(data / f"{split['nodes']}.npy") for name, split in splits.items()}
+        constant = labels["train"].mean() if task == "busy" else np.median(labels["train"])
+        report = (tmp_path / task / "report.html").read_text()
+        for split in json.loads((tmp_path / task / "evaluation.json").read_text())["splits"]:
+            truth = labels[split["name"]]
+            own = [labels["train"][nodes["train"] == node] for node in nodes[split["name"]]]
+            expected = {"history": np.array([known.mean() if len(known) else constant for known in own]),
+                        "constant": np.full(len(truth), constant)}
+            network, *rules = split["models"]
+            assert [rule["name"] for rule in rules] == list(expected)
+            for rule in rules:
+                guess = expected[rule["name"]]
+                value = metrics.roc_auc_score(truth, guess) if task == "busy" else metrics.mean_absolute_error(truth, guess)
+                assert rule[figure] == pytest.approx(value, abs=1e-5), (split["name"], rule["name"])
+                beaten = network[figure] > rule[figure] if task == "busy" else network[figure] < rule[figure]
+                sentence = f"On the split {split['name']} the network does not beat the rule `{rule['name']}`"
+                assert (sentence in report) == (not beaten), (split["name"], rule["name"])
+
+
+def test_seeds_of_your_own_as_csv_train_as_the_same_task_of_relbench(run, made, train, tmp_path):
+    csv, pq = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
+    data = made("plain")
+    source = data.with_name("plain.tables")
+    own = tmp_path / "mine"
+    own.mkdir()
+    (own / "manifest.yaml").write_text((source / "tasks" / "busy" / "manifest.yaml").read_text())
+    for split in CUTS:
+        csv.write_csv(pq.read_table(source / "tasks" / "busy" / f"{split}.parquet"), own / f"{split}.csv")
+    run("plimsoll", "ingest", "tables", source, "--reverse", "--task", own, "--out", tmp_path / "set")
+    assert train(tmp_path / "set", "own", task="mine")["weights"] == train(data, "relbench")["weights"]
+
+
 def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, train, tmp_path):
     """Rows after the timestamp change the test's figures under the rolling rule alone."""
 

@@ -191,6 +191,28 @@ def test_tasks_that_are_no_folder_are_an_error(ingest, tmp_path):
     assert "tasks: Not a directory" in ingest(tmp_path / "no", folder, code=3)
 
 
+def test_task_of_your_own_is_added_to_named_tables(bin_dir, ingest, tmp_path):
+    (tmp_path / "users.csv").write_text("id,age\n4,30\n9,40\n")
+    task = tmp_path / "churn"
+    task.mkdir()
+    words = ("--table", f"users={tmp_path / 'users.csv'}:key=id", "--task")
+    assert "has no manifest.yaml" in ingest(tmp_path / "no", *words, f"{task}/", code=3)
+    (task / "manifest.yaml").write_text("kind: external\ntask_type: binary_classification\nentity_table: users\n"
+                                        "entity_col: user\ntime_col: at\ntarget_col: left\n")
+    assert "has no table of labels" in ingest(tmp_path / "no", *words, task, code=3)
+    (task / "train.csv").write_text("user,at,left\n9,1970-01-01 00:00:02,1\n4,1970-01-01 00:00:01,0\n5,1970-01-01 00:00:01,0\n")
+    pq.write_table(pa.table({"user": [9], "at": pa.array([3], pa.timestamp("s"))}), task / "test.parquet")
+    assert "a task churn is there already" in ingest(tmp_path / "no", *words, task, "--task", task, code=2)
+    columns, manifest = ingest(tmp_path / "graph", *words, f"{task}/")
+    train, nodes, times = seeds_of(columns, manifest, "churn", "train")
+    assert (nodes.tolist(), times.tolist(), train["dangling"]) == ([1, 0], [2 * 10**9, 10**9], 1)
+    assert columns[train["target"]["column"]].tolist() == [1, 0]
+    test, nodes, _ = seeds_of(columns, manifest, "churn", "test")
+    assert nodes.tolist() == [1] and "target" not in test
+    pq.write_table(pa.table({"user": [9]}), task / "train.parquet")
+    assert "found train.parquet and train.csv" in ingest(tmp_path / "no", *words, task, code=3)
+
+
 def test_seeds_have_texts_and_missing_targets(ingest, tmp_path):
     at = pa.array([0, 1, 2], pa.timestamp("s"))
     folder = folder_of(tmp_path / "set", {"users": pa.table({"id": [4, 9]})}, {"spending": (NODES, {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "config/yaml.h"
@@ -33,6 +34,17 @@ std::string keyed_table(const YAML::Node& node, const char* key, const std::stri
   return name;
 }
 
+// Returns the table of labels of a split, or an empty path if there is none.
+fs::path file_of_split(const fs::path& folder, const std::string& split) {
+  const fs::path parquet = folder / (split + ".parquet"), csv = folder / (split + ".csv");
+  const bool has_parquet = fs::is_regular_file(parquet), has_csv = fs::is_regular_file(csv);
+  if (has_parquet && has_csv)
+    throw InputError(fmt::format("{}: found {} and {}, expected one table of labels; remove the other",
+                                 folder.string(), parquet.filename().string(), csv.filename().string()));
+  if (has_parquet) return parquet;
+  return has_csv ? csv : fs::path();
+}
+
 TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   const fs::path path = folder / "manifest.yaml";
   const YAML::Node node = load_yaml_map(path);
@@ -51,8 +63,8 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   for (const auto& [key, word] : words.items())
     if (key != "sql") task.words[key] = word;
   for (const char* split : {"train", "val", "test"}) {
-    const fs::path file = folder / (std::string(split) + ".parquet");
-    if (!fs::is_regular_file(file)) continue;
+    const fs::path file = file_of_split(folder, split);
+    if (file.empty()) continue;
     task.splits.push_back({.name = split, .open = [file](ArrowArrayStream& stream) {
                              stream = stream_files({.root = file.parent_path(), .files = {file}});
                            }});
@@ -74,6 +86,23 @@ void add_relbench_tasks(const fs::path& folder, TablesOptions& options) {
     if (fs::is_regular_file(entry.path() / "manifest.yaml")) tasks.push_back(entry.path());
   std::ranges::sort(tasks);
   for (const fs::path& task : tasks) options.tasks.push_back(read_task(task, options));
+}
+
+void add_task_folder(const fs::path& folder, TablesOptions& options) {
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // A slash at the end.
+  if (!fs::is_regular_file(path / "manifest.yaml"))
+    throw InputError(fmt::format("--task {}: has no manifest.yaml, which names the entity, time and target",
+                                 folder.string()));
+  TaskSpec task = read_task(path, options);
+  if (task.splits.empty())
+    throw InputError(fmt::format(
+        "--task {}: has no table of labels, expected train.parquet or train.csv, and so for val and test",
+        folder.string()));
+  if (std::ranges::find(options.tasks, task.name, &TaskSpec::name) != options.tasks.end())
+    throw UsageError(
+        fmt::format("--task {}: a task {} is there already; rename the folder", folder.string(), task.name));
+  options.tasks.push_back(std::move(task));
 }
 
 }  // namespace plimsoll

@@ -15,19 +15,28 @@
 #include "tasks/metrics/undefined_figures.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_model.h"
+#include "tasks/relational/trivial_rules.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {
 
+constexpr const char* kNetwork = "relational";
+constexpr const char* kError = "mae";
+
 using Figure = std::pair<std::string, std::optional<double>>;
 
-// The metrics of a list, in the order of the columns of a table.
+// The metrics of a model or rule, in the order of the columns of a table.
+struct ModelFigures {
+  std::string name;
+  std::optional<double> loss;  // Rules have none.
+  std::vector<Figure> figures;
+};
+
 struct RelationalResult {
   std::string split;
   int64_t seeds = 0;
-  double loss = 0;
-  std::vector<Figure> figures;
+  std::vector<ModelFigures> models;  // The network first, then the rules.
 };
 
 std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::string& only) {
@@ -92,7 +101,7 @@ std::vector<Figure> figures_of_values(std::span<const float> values, const TaskS
   const TargetErrors errors = regression_figures(values, targets, 1).mean;
   std::optional<double> nmae;
   if (errors.mae && deviation > 0) nmae = *errors.mae / deviation;
-  return {{"mae", errors.mae}, {"nmae", nmae}, {"rmse", errors.rmse}, {"r2", errors.r2}};
+  return {{kError, errors.mae}, {"nmae", nmae}, {"rmse", errors.rmse}, {"r2", errors.r2}};
 }
 
 std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
@@ -110,10 +119,12 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
     longest = std::max(longest, std::ssize(list.graphs));
   }
   const bool values = model.model->gives_values();
-  // Bytes of labels, scores and their order, in addition to those of the metrics.
+  const TrivialRules rules(data, values ? 0 : outputs);
+  // Labels, scores and their order, in addition to those of the metrics, and the predictions of a rule.
   const int64_t later =
-      values ? longest * int64_t{sizeof(float)}
-             : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore);
+      (values ? longest * int64_t{sizeof(float)}
+              : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore)) +
+      longest * outputs * int64_t{sizeof(float)};
   ListPredictor predictor({.source = source,
                            .shapes = shapes,
                            .model = model,
@@ -127,10 +138,14 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
   const double deviation = values ? training_deviation(data) : 0;
   std::vector<RelationalResult> results;
   for (size_t i = 0; i < lists.size(); ++i) {
+    const auto figures = [&](std::span<const float> found) {
+      return values ? figures_of_values(found, source.seeds(), lists[i].graphs, deviation)
+                    : figures_of_classes(found, source.seeds(), lists[i].graphs, outputs);
+    };
     const auto [loss, found] = predictor.predict(i);
-    results.push_back({lists[i].name, std::ssize(lists[i].graphs), loss,
-                       values ? figures_of_values(found, source.seeds(), lists[i].graphs, deviation)
-                              : figures_of_classes(found, source.seeds(), lists[i].graphs, outputs)});
+    results.push_back({lists[i].name, std::ssize(lists[i].graphs), {{kNetwork, loss, figures(found)}}});
+    for (const std::string& rule : rules.names())
+      results.back().models.push_back({rule, std::nullopt, figures(rules.predict(rule, lists[i].graphs))});
   }
   return results;
 }
@@ -138,14 +153,29 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
 Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe, const TypedSource& seeds) {
   Json splits = Json::array();
   for (const RelationalResult& result : results) {
-    Json model = {{"name", "relational"}, {"seed", recipe.seed}, {"loss", result.loss}};
-    for (const auto& [name, value] : result.figures) model[name] = figure_json(value);
-    splits.push_back(
-        {{"name", result.split}, {"items", result.seeds}, {"models", Json::array({std::move(model)})}});
+    Json models = Json::array();
+    for (const ModelFigures& found : result.models) {
+      Json model = {{"name", found.name}};
+      if (found.loss) model.update({{"seed", recipe.seed}, {"loss", *found.loss}});
+      for (const auto& [name, value] : found.figures) model[name] = figure_json(value);
+      models.push_back(std::move(model));
+    }
+    splits.push_back({{"name", result.split}, {"items", result.seeds}, {"models", std::move(models)}});
   }
   return {{"task", recipe.relational.task},
           {"test_history", seeds.has_last_time() ? TestHistory::cutoff : TestHistory::rolling},
           {"splits", std::move(splits)}};
+}
+
+// Says where a rule is as good as the network, by the first figure: the area under the curve or the error.
+std::string unbeaten_rules(const RelationalResult& result) {
+  std::string text;
+  const auto& [figure, network] = result.models.front().figures.front();
+  for (size_t i = 1; i < result.models.size(); ++i)
+    text += unbeaten_rule(result.split, figure, figure == kError, network, result.models[i].name,
+                          result.models[i].figures.front().second)
+                .value_or("");
+  return text;
 }
 
 }  // namespace
@@ -153,20 +183,23 @@ Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe,
 EvaluationResult evaluate_relational(const RunEvaluation& asked) {
   const RelationalData data(asked.data, asked.recipe);
   const std::vector<RelationalResult> results = evaluate(asked, data);
-  std::vector<std::string> columns = {"<split", "seeds", "loss"};
-  for (const auto& [name, value] : results.front().figures) columns.push_back(name);
+  std::vector<std::string> columns = {"<split", "seeds", "<model", "loss"};
+  for (const auto& [name, value] : results.front().models.front().figures) columns.push_back(name);
   Table table(columns);
   std::vector<std::vector<std::string>> rows;
   EvaluationResult evaluated;
   evaluated.json = json_of(results, asked.recipe, data.seeds());
   evaluated.unit = "seed";
   for (const RelationalResult& result : results) {
-    std::vector<std::string> row = {result.split, format_count(result.seeds),
-                                    fmt::format("{:.4f}", result.loss)};
-    for (const auto& [name, value] : result.figures) row.push_back(figure_text(value));
+    for (const ModelFigures& found : result.models) {
+      std::vector<std::string> row = {result.split, format_count(result.seeds), found.name,
+                                      figure_text(found.loss)};
+      for (const auto& [name, value] : found.figures) row.push_back(figure_text(value));
+      rows.push_back(row);
+      table.add(std::move(row));
+    }
     evaluated.graphs += result.seeds;
-    rows.push_back(row);
-    table.add(std::move(row));
+    evaluated.notes += unbeaten_rules(result);
   }
   evaluated.table = table.text();
   if (asked.split.empty())
