@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "support/graph_folder.h"
 #include "support/temp_folder.h"
@@ -70,12 +73,50 @@ TEST_F(BlockSamplerTest, WhatIsWrittenIsRead) {
     read.read(bytes);
     expect_equal(read, sample);
   }
+  for (const int64_t far :
+       {0LL, 0xffLL, 0x100LL, 0xffffLL, 0x10000LL, 0xffffffLL, 0x1000000LL, 0xffffffffLL}) {
+    sample.batch.node.back() = far;
+    sample.write(bytes);
+    read.read(bytes);
+    expect_equal(read, sample);
+  }
   sample.pairs = {0, 1, 2, 3};
   sample.pair_y = {1, 0};
   sample.labels.clear();
   sample.write(bytes);
   read.read(bytes);
   expect_equal(read, sample);
+}
+
+// A number below 256 needs one byte in the file, one below 65,536 two, and so on.
+TEST_F(BlockSamplerTest, NumbersAreAsLongAsTheLargestNeeds) {
+  BlockSampler sampler(from());
+  BlockSample sample;
+  sampler.sample(0, sample);
+  Vector<std::byte, Tag::blocks> bytes;
+  const auto written = [&](int64_t largest) {
+    std::ranges::fill(sample.batch.node, 0);
+    sample.batch.node.back() = largest;
+    sample.write(bytes);
+    return std::ssize(bytes);
+  };
+  const auto nodes = std::ssize(sample.batch.node);
+  const int64_t shortest = written(0);
+  constexpr int64_t kPadding = 8;
+  for (const auto& [largest, width] :
+       {std::pair{1LL, 1}, {255LL, 1}, {256LL, 2}, {65'536LL, 3}, {1LL << 24, 4}})
+    EXPECT_NEAR(static_cast<double>(written(largest) - shortest), static_cast<double>(width * nodes),
+                kPadding);
+}
+
+TEST_F(BlockSamplerTest, DamagedBytesAreRefused) {
+  BlockSampler sampler(from());
+  BlockSample sample;
+  sampler.sample(0, sample);
+  Vector<std::byte, Tag::blocks> bytes;
+  sample.write(bytes);
+  bytes.resize(bytes.size() / 2);
+  EXPECT_THROW(sample.read(bytes), Failure);
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
     const TopologyCounters counters = source.topology().counters();
     return counters.lists.hits + counters.lists.misses;
   };
-  for (const auto& [scratch, fills] : {std::pair<int64_t, bool>{64 << 20, false}, {160 << 10, true}}) {
+  for (const auto& [scratch, fills] : {std::pair<int64_t, bool>{64 << 20, false}, {96 << 10, true}}) {
     for (const int64_t bytes : {int64_t{1'200'000}, int64_t{2'500'000}}) {
       const NeighbourSource source = open(5, "graph", {folder_.path(), scratch}, kEpochs);
       source.shapes(2);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/error.h"
+#include "sample/neighbour/narrow_numbers.h"
 #include "sample/neighbour/sample_shape.h"
 
 namespace plimsoll {
@@ -29,8 +31,15 @@ template <typename Column>
 void get(std::span<const std::byte>& from, Column& column, size_t count) {
   column.resize(count);
   const size_t bytes = count * sizeof(column[0]);
+  if (bytes > from.size()) throw Failure("a sample in a scratch file is damaged");
   if (bytes > 0) std::memcpy(column.data(), from.data(), bytes);
   from = from.subspan(bytes);
+}
+
+template <typename Column>
+void take(std::span<const std::byte>& from, Column& column, size_t count) {
+  column.resize(count);
+  NarrowNumbers::take(from, std::span(column));
 }
 
 }  // namespace
@@ -73,19 +82,12 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
   put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
   put(to, batch.edges_per_hop.data(), batch.edges_per_hop.size());
   put(to, labels.data(), labels.size());
-  const size_t begin = to.size();
-  to.resize(begin + batch.node.size() * sizeof(uint32_t));
-  std::byte* at = to.data() + begin;
-  for (const int64_t node : batch.node) {  // There are fewer than 2^32 nodes.
-    const auto of_node = static_cast<uint32_t>(node);
-    std::memcpy(at, &of_node, sizeof(of_node));
-    at += sizeof(of_node);
-  }
-  put(to, batch.in.data(), batch.in.size());
-  put(to, batch.source.data(), batch.source.size());
   put(to, batch.values.data(), batch.values.size());
   put(to, pairs.data(), pairs.size());
   put(to, pair_y.data(), pair_y.size());
+  NarrowNumbers::append(std::span(batch.node), to);
+  NarrowNumbers::append(std::span(batch.in), to);
+  NarrowNumbers::append(std::span(batch.source), to);
   to.resize((to.size() + 7) / 8 * 8);
 }
 
@@ -98,28 +100,23 @@ void BlockSample::read(std::span<const std::byte> from) {
   get(from, batch.nodes_per_hop, counts.hops + size_t{1});
   get(from, batch.edges_per_hop, counts.hops);
   get(from, labels, counts.labels);
-  batch.node.resize(counts.nodes);
-  for (int64_t& node : batch.node) {
-    uint32_t of_node = 0;
-    std::memcpy(&of_node, from.data(), sizeof(of_node));
-    from = from.subspan(sizeof(of_node));
-    node = of_node;
-  }
-  get(from, batch.in, counts.expanded);
-  get(from, batch.source, counts.edges);
   get(from, batch.values, size_t{counts.edges} * counts.edge_width);
   get(from, pairs, size_t{2} * counts.pairs);
   get(from, pair_y, counts.pairs);
+  take(from, batch.node, counts.nodes);
+  take(from, batch.in, counts.expanded);
+  take(from, batch.source, counts.edges);
 }
 
 int64_t BlockSample::max_bytes(const GraphShape& shape, std::span<const GraphShape> prefixes, int64_t hops,
                                int64_t edge_width) {
+  constexpr int64_t kWidths = 3;  // One byte for each column of NarrowNumbers.
   // Only seeds have labels, and only nodes that were expanded have in-degrees.
   const int64_t seeds = prefixes.empty() ? shape.nodes : prefixes.front().nodes;
   const int64_t expanded = prefixes.empty() ? shape.nodes : prefixes.back().nodes;
   const int64_t of_nodes = 8 * seeds + 4 * int64_t{shape.nodes} + 4 * expanded;
   return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes +
-         int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + 8;
+         int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + kWidths + 8;
 }
 
 BlockSampler::BlockSampler(const From& from)

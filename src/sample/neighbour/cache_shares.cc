@@ -8,6 +8,7 @@
 #include "rows/spilled_features.h"
 #include "rows/whole_batches.h"
 #include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/narrow_numbers.h"
 #include "sample/neighbour/row_uses.h"
 
 namespace plimsoll {
@@ -22,11 +23,6 @@ constexpr double kMaxGroup = 4;
 constexpr int64_t kLargestPackedGroup = 1024;
 // The smallest scratch file tried is the largest one divided by this.
 constexpr int64_t kMinScratch = 64;
-
-// Bytes of a written sample.
-double note_bytes(const SampleSizes& sizes) {
-  return 8 * sizes.nodes + sizes.edge_bytes();
-}
 
 // A division of memory and its cost per block in bytes read and written. A pass over a file counts the whole
 // file.
@@ -117,7 +113,7 @@ Division by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch,
                                                 : uses.without_most_used(kept).packed(static_cast<double>(
                                                       SpilledFeatures::pack_rows(layout, packs)));
   const double row_bytes = rows * static_cast<double>(layout.row_bytes);
-  const double note = note_bytes(sizes);
+  const double note = sizes.note_bytes(input.rows.rows);
   const double block = input.sampled ? row_bytes : row_bytes + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
   // A pass also reads kept rows, because they are between the others.
@@ -145,7 +141,7 @@ Division by_whole_batches(const CacheInput& input, const RowUses& uses, int64_t 
   const auto [written, read_back] = WholeBatches::bytes_of_batch(layout, options, rows);
   const double blocks = std::max(static_cast<double>(WholeBatches::round_bytes(options)) / written, 1.0);
   const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
-  const double read = read_back + 2 * note_bytes(sizes) + pass / blocks;
+  const double read = read_back + 2 * sizes.note_bytes(input.rows.rows) + pass / blocks;
   return {{scratch, true, false, ahead, 1, read, written}, read + written};
 }
 
@@ -173,6 +169,12 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, std::span<const 
   return sizes;
 }
 
+double SampleSizes::note_bytes(int64_t rows) const {
+  const auto of_node = 1 + NarrowNumbers::width(static_cast<uint64_t>(rows));  // With its in-degree.
+  const auto of_edge = NarrowNumbers::width(static_cast<uint64_t>(max_nodes)) + 4 * edge_width;
+  return of_node * nodes + static_cast<double>(of_edge) * edges;
+}
+
 void SampleSizes::raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note) {
   const int64_t of_rows = row_places ? nodes_of_block * 8 : 0;
   max_bytes =
@@ -191,7 +193,8 @@ int64_t SampleSizes::max_reserved() const {
 CacheShares divide_cache(const CacheInput& input) {
   const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
   Division best = by_sweeps(input, uses);
-  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // Samples are read in every case.
+  // Samples are read in every case.
+  const double sample = input.sampled ? input.sizes.note_bytes(input.rows.rows) : 0;
   best.shares.bytes_read += sample;
   best.cost += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::max_bytes(input.rows.layout());

@@ -25,6 +25,8 @@ struct SampleSizes {
                         const RowWidths& widths);
   /// Average bytes of a block's edges: 4 bytes and the values of each.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
+  /// Approximate bytes of an average written sample, in a graph with `rows` nodes.
+  double note_bytes(int64_t rows) const;
   /// Raises the maxima to those of a block, whose written sample has `note` bytes.
   void raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note);
   /// Maximum bytes of a sample in memory. Its vectors may have more capacity than they use.

@@ -135,8 +135,8 @@ bool RunCache::sample_from(int64_t number, int64_t bytes) {
   const SeedBlocks& blocks = from_.blocks;
   const int64_t first = blocks.block(number).list == 0 ? number : 0;
   // Validation blocks are read in each epoch.
-  const auto max = static_cast<int64_t>(static_cast<double>(kept_->file_bytes()) /
-                                        (4 * options_.sizes.nodes + options_.sizes.edge_bytes()));
+  const auto max =
+      static_cast<int64_t>(static_cast<double>(kept_->file_bytes()) / options_.sizes.note_bytes(rows_.rows));
   const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
                                   {first, std::min(first + max + 1, blocks.training_blocks())}};
   SampleFile& file = *kept_;  // Threads that sample use the file while this thread holds the lock.
