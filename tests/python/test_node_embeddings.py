@@ -162,6 +162,23 @@ def test_links_are_learned_by_embeddings(bare, run, tmp_path):
     assert found["auc"] > 0.5
 
 
+def test_the_recipe_for_users_and_items_learns_what_they_choose(run, bin_dir, tmp_path):
+    """Users and items of six tastes; almost all edges are within a taste."""
+    random = np.random.default_rng(3)
+    users, items = random.integers(0, 6, 400), random.integers(0, 6, 120)
+    liked = np.where(users[:, None] == items, 1, 0.01)
+    chosen = [(user, item) for user, odds in enumerate(liked) for item in random.choice(120, 12, replace=False, p=odds / odds.sum())]
+    (tmp_path / "ratings.csv").write_text("".join(f"u{user},i{item}\n" for user, item in chosen))
+    run("plimsoll", "ingest", "graph", "--edges", tmp_path / "ratings.csv", "--ids", "text", "--undirected", "--dedup",
+        "--out", tmp_path / "graph")
+    run("plimsoll", "split-edges", tmp_path / "graph", "--out", tmp_path / "split", "--valid", 0.1, "--test", 0.1)
+    answer(bin_dir, "train", "recommend", "--data", tmp_path / "split", "--run", tmp_path / "run", "-O", "training.max_epochs=15")
+    found = {split["name"]: split["models"][0] for split in evaluate(bin_dir, tmp_path / "run", tmp_path / "split")["splits"]}
+    assert found["test"]["auc"] > 0.8
+    run("plimsoll", "predict", tmp_path / "run", "--data", tmp_path / "split", "--out", tmp_path / "embeddings")
+    assert np.load(tmp_path / "embeddings" / "embedding.npy").shape == (400 + len({item for _, item in chosen}), 64)
+
+
 def test_another_number_of_nodes_is_refused(bare, trained):
     more = bare.ingest("more", NODES + 1)
     done = subprocess.run([bare.bin_dir / "plimsoll", "evaluate", bare.folder / "run", "--data", more], capture_output=True, text=True)
