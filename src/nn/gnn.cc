@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "nn/gat_conv.h"
+#include "nn/learned_rows.h"
 #include "nn/neighbour_convs.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
@@ -136,7 +137,9 @@ at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return feature_units_.standardized(batch.x);
   const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  return at::cat({embedding_rows(embedding_, ids), feature_units_.standardized(batch.x).slice(1, 1)}, 1);
+  const bool of_nodes = parameters_.entries().front().lazy;  // embed_nodes() was called.
+  const at::Tensor rows = of_nodes ? learned_rows(embedding_, ids) : embedding_rows(embedding_, ids);
+  return at::cat({rows, feature_units_.standardized(batch.x).slice(1, 1)}, 1);
 }
 
 at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const {

@@ -4,28 +4,43 @@
 
 #include <vector>
 
+#include "engine/blocks/row_marks.h"
 #include "engine/blocks/running_statistics.h"
 #include "nn/parameters.h"
 
 namespace plimsoll {
+
+/// The gradients of one block.
+struct BlockGradients {
+  std::vector<at::Tensor> values;  ///< F32, one per parameter and of its shape, except for `table`.
+  at::Tensor table;  ///< The parameter of which values has rows [N, F]; undefined if there is none.
+  at::Tensor ids;    ///< i64 [N], the index of each of these rows in the table.
+};
 
 /// Sums over the blocks of a batch: the gradient of each parameter, the statistics of normalising layers, and
 /// the loss. The constructor allocates all memory, gradients under Tag::gradients. Not thread-safe.
 class BatchSum {
  public:
   /// `parameters` must outlive the sum. If `row` is positive, the gradients are consecutive views of one row
-  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has separate memory.
+  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has separate memory, and the rows of
+  /// lazy parameters are marked.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();
   void add(const BatchSum& right);
-  /// Adds one block. `gradients` has one tensor per parameter.
-  void add(const std::vector<at::Tensor>& gradients, const BlockStatistics& statistics, double loss);
+  /// Adds one block.
+  void add(const BlockGradients& gradients, const BlockStatistics& statistics, double loss);
 
   at::Tensor row;                     ///< F32 [row]; undefined if `row` was 0.
   std::vector<at::Tensor> gradients;  ///< F32, one per parameter and of its shape.
+  std::vector<RowMarks> rows;         ///< The rows of each gradient that may differ from 0.
   RunningStatistics statistics;
   double loss = 0;
+
+ private:
+  void add_rows(size_t parameter, const at::Tensor& values, const at::Tensor& ids);
+
+  const ParameterList& parameters_;
 };
 
 }  // namespace plimsoll

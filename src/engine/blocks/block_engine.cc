@@ -16,6 +16,7 @@
 #include "engine/blocks/ending.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/data/finite_features.h"
+#include "nn/learned_rows.h"
 #include "ops/allocator.h"
 #include "ops/module_scope.h"
 
@@ -133,6 +134,7 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     at::init_num_threads();  // Limits this thread: otherwise its BLAS would use all cores, which changes the
                              // bits of a product.
     const TagScope scope(Tag::activations);
+    const LearnedRowsScope lookup;
     Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
     batch.statistics = statistics;
@@ -142,7 +144,8 @@ BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey
     const auto [losses, block_loss] = losses_of(objective_.forward(batch, key), batch, normaliser);
     const auto value = block_loss.item<double>();
     if (!std::isfinite(value)) require_finite(losses, block, batch);
-    auto gradients = gradients_of(block_loss, loss_scale, parameters_);
+    BlockGradients gradients{gradients_of(block_loss, loss_scale, lookup.leaves(parameters_)),
+                             lookup.found().table, lookup.found().ids};
     return [this, value, statistics, gradients = std::move(gradients)] {
       sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
     };
@@ -206,7 +209,7 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
       statistics->entries[i].mean = std::move(found.back());
       found.pop_back();
     }
-    return [this, value, statistics, gradients = std::move(found)] {
+    return [this, value, statistics, gradients = BlockGradients{std::move(found), {}, {}}] {
       sums_.add([&](BatchSum& sum) { sum.add(gradients, *statistics, value); });
     };
   };

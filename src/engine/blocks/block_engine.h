@@ -80,6 +80,10 @@ class BlockEngine {
   const std::vector<at::Tensor>& gradients() const {
     return ranks_ ? ranks_->gradients() : sums_.sum().gradients;
   }
+  /// The rows of each of gradients() that may differ from 0; empty with ranks, where any may.
+  std::span<const RowMarks> gradient_rows() const {
+    return ranks_ ? std::span<const RowMarks>() : std::span<const RowMarks>(sums_.sum().rows);
+  }
   /// The exchange between ranks; null in a run of one process.
   LaneExchange* ranks() { return ranks_ ? &*ranks_ : nullptr; }
   /// With ranks: starts to receive the other ranks' updates of the parameters.

@@ -309,7 +309,7 @@ class Fit {
     if (may_step(norm)) {
       position_.so_far.gradient_norm += norm;
       engine_.begin_parameters();
-      held_.optimizer->step(engine_.gradients());
+      held_.optimizer->step(engine_.gradients(), engine_.gradient_rows());
       engine_.share_parameters();
     }
     ++position_.step;
@@ -343,7 +343,8 @@ class Fit {
 
   double clipped_norm() {
     const double longest = training_.gradient_clip_val;
-    if (engine_.ranks() == nullptr) return clip_gradients(engine_.gradients(), longest);
+    if (engine_.ranks() == nullptr)
+      return clip_gradients(engine_.gradients(), longest, engine_.gradient_rows());
     return clip_gradients(engine_.gradients(), longest, *options_.run.exchange, engine_.ranks()->slices());
   }
 

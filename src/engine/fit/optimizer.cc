@@ -11,17 +11,29 @@
 #include "ops/allocator.h"
 
 namespace plimsoll {
+namespace {
+
+// The marks of one of the gradients.
+const RowMarks& marks_of(std::span<const RowMarks> rows, size_t parameter) {
+  static const RowMarks unknown;
+  return rows.empty() ? unknown : rows[parameter];
+}
+
+}  // namespace
 
 template <typename Move>
-void Optimizer::each_moved(size_t parameter, const at::Tensor& gradients, const Move& move) const {
-  const int64_t count = gradients.numel();
+void Optimizer::each_moved(size_t parameter, const at::Tensor& gradients, std::span<const RowMarks> rows,
+                           const Move& move) const {
   if (lazy_.empty() || !lazy_[parameter]) {
+    const int64_t count = gradients.numel();
     for (int64_t i = 0; i < count; ++i) move(i);
     return;
   }
   const float* const gradient = gradients.const_data_ptr<float>();
-  for (int64_t i = 0; i < count; ++i)
-    if (gradient[i] != 0) move(i);
+  marks_of(rows, parameter).each_range(gradients, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      if (gradient[i] != 0) move(i);
+  });
 }
 
 namespace {
@@ -37,8 +49,7 @@ class Adam : public Optimizer {
         square_(add_state("exp_avg_sq", parameters_)),
         decoupled_(decoupled) {}
 
-  void step(const std::vector<at::Tensor>& gradients) override {
-    ++steps_;
+  void update(const std::vector<at::Tensor>& gradients, std::span<const RowMarks> rows) override {
     const double correction1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
     const double correction2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
     const auto step_size = static_cast<float>(options_.learning_rate / correction1);
@@ -55,7 +66,7 @@ class Adam : public Optimizer {
       float* const m = mean_[p].data_ptr<float>();
       float* const v = square_[p].data_ptr<float>();
       const float* const gradient = gradients[p].const_data_ptr<float>();
-      each_moved(p, gradients[p], [=](int64_t i) {
+      each_moved(p, gradients[p], rows, [=](int64_t i) {
         const float g = gradient[i] + decay * w[i];
         m[i] += rest1 * (g - m[i]);
         v[i] = beta2 * v[i] + rest2 * g * g;
@@ -80,8 +91,7 @@ class Sgd : public Optimizer {
         momentum_(options.momentum == 0 ? std::vector<at::Tensor>{}
                                         : add_state("momentum_buffer", parameters_)) {}
 
-  void step(const std::vector<at::Tensor>& gradients) override {
-    ++steps_;
+  void update(const std::vector<at::Tensor>& gradients, std::span<const RowMarks> rows) override {
     const auto rate = static_cast<float>(options_.learning_rate);
     const auto decay = static_cast<float>(options_.weight_decay);
     const auto momentum = static_cast<float>(options_.momentum);
@@ -89,7 +99,7 @@ class Sgd : public Optimizer {
       float* const w = parameters_[p].data_ptr<float>();
       float* const b = momentum_.empty() ? nullptr : momentum_[p].data_ptr<float>();
       const float* const gradient = gradients[p].const_data_ptr<float>();
-      each_moved(p, gradients[p], [=](int64_t i) {
+      each_moved(p, gradients[p], rows, [=](int64_t i) {
         float g = gradient[i] + decay * w[i];
         // The buffer starts as 0, so the first step uses the gradient itself, as in torch.
         if (b != nullptr) g = b[i] = momentum * b[i] + g;
@@ -128,14 +138,30 @@ struct ChunkSquares {
   void add_one(float g, int64_t k) { sums[static_cast<size_t>(k)] += static_cast<double>(g) * g; }
 };
 
-double sum_of_squares(const std::vector<at::Tensor>& gradients) {
-  double squares = 0;
-  for (const at::Tensor& gradient : gradients)
-    for (int64_t first = 0; first < gradient.numel(); first += kNormChunk) {
-      ChunkSquares chunk;
-      chunk.add(gradient.const_data_ptr<float>() + first, std::min(kNormChunk, gradient.numel() - first));
-      squares += chunk.sum();
+// Adds the squares of one gradient, chunk by chunk. Numbers that are left out are 0, so they change no sum.
+void add_squares(const at::Tensor& gradient, const RowMarks& rows, double& squares) {
+  const float* const g = gradient.const_data_ptr<float>();
+  ChunkSquares chunk;
+  int64_t number = 0;
+  rows.each_range(gradient, [&](int64_t at, int64_t end) {
+    while (at < end) {
+      if (at / kNormChunk != number) {
+        squares += chunk.sum();
+        chunk = {};
+        number = at / kNormChunk;
+      }
+      chunk.count = at % kNormChunk;
+      const int64_t more = std::min(end, (number + 1) * kNormChunk) - at;
+      chunk.add(g + at, more);
+      at += more;
     }
+  });
+  squares += chunk.sum();
+}
+
+double sum_of_squares(const std::vector<at::Tensor>& gradients, std::span<const RowMarks> rows) {
+  double squares = 0;
+  for (size_t p = 0; p < gradients.size(); ++p) add_squares(gradients[p], marks_of(rows, p), squares);
   return squares;
 }
 
@@ -224,13 +250,16 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchan
   return all.whole;
 }
 
-double clip_to(double squares, const std::vector<at::Tensor>& gradients, double longest) {
+double clip_to(double squares, const std::vector<at::Tensor>& gradients, double longest,
+               std::span<const RowMarks> rows = {}) {
   const double norm = std::sqrt(squares);
   if (longest == 0 || norm <= longest) return norm;
   const auto scale = static_cast<float>(longest / (norm + 1e-6));
-  for (const at::Tensor& gradient : gradients) {
-    float* const g = gradient.data_ptr<float>();
-    for (int64_t i = 0; i < gradient.numel(); ++i) g[i] *= scale;
+  for (size_t p = 0; p < gradients.size(); ++p) {
+    float* const g = gradients[p].data_ptr<float>();
+    marks_of(rows, p).each_range(gradients[p], [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) g[i] *= scale;
+    });
   }
   return norm;
 }
@@ -261,8 +290,9 @@ int64_t state_tensors(const OptimizerOptions& options) {
   return options.momentum == 0 ? 0 : 1;
 }
 
-double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {
-  return clip_to(sum_of_squares(gradients), gradients, longest);
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest,
+                      std::span<const RowMarks> rows) {
+  return clip_to(sum_of_squares(gradients, rows), gradients, longest, rows);
 }
 
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/sections/training.h"
 #include "engine/blocks/exchange.h"
+#include "engine/blocks/row_marks.h"
 #include "engine/blocks/slices.h"
 
 namespace plimsoll {
@@ -33,8 +35,12 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// `gradients` has one tensor per parameter, of its shape.
-  virtual void step(const std::vector<at::Tensor>& gradients) = 0;
+  /// `gradients` has one tensor per parameter, of its shape. `rows` has the rows of each that may differ from
+  /// 0; if it is empty, any row may.
+  void step(const std::vector<at::Tensor>& gradients, std::span<const RowMarks> rows = {}) {
+    ++steps_;
+    update(gradients, rows);
+  }
   /// Sets the rate from the next step on.
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
 
@@ -49,9 +55,12 @@ class Optimizer {
       : options_(options), lazy_(std::move(lazy)) {}
   /// Makes a zero tensor for each parameter, which state() lists as NAME.0, NAME.1 ...
   std::vector<at::Tensor> add_state(const std::string& name, const std::vector<at::Tensor>& parameters);
+  /// Changes the parameters and their state; steps_ already counts this step.
+  virtual void update(const std::vector<at::Tensor>& gradients, std::span<const RowMarks> rows) = 0;
   /// Calls move(i) for each number of a parameter that the step changes.
   template <typename Move>
-  void each_moved(size_t parameter, const at::Tensor& gradients, const Move& move) const;
+  void each_moved(size_t parameter, const at::Tensor& gradients, std::span<const RowMarks> rows,
+                  const Move& move) const;
   int64_t steps_ = 0;
   OptimizerOptions options_;
 
@@ -75,7 +84,9 @@ inline constexpr int64_t kNormChunk = 65536;
 /// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before scaling. The norm is summed in
 /// double precision over chunks of kNormChunk elements of each gradient, in their order, so that processes
 /// can share the sum. Does not allocate.
-double clip_gradients(const std::vector<at::Tensor>& gradients, double longest);
+/// `rows` has the same meaning as in Optimizer::step(); the result has the same bits without it.
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest,
+                      std::span<const RowMarks> rows = {});
 /// Clips the gradients of all ranks together, to the same bits. `gradients` are those of the pieces of this
 /// rank's slice. The sum is passed from rank to rank.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,

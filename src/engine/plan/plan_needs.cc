@@ -24,10 +24,11 @@ int64_t gradient_bytes(const PlanInput& input) {
     return RankLanes(input.lanes, input.ranks).sets() *
            tensor_heap_bytes(Slices(parameters, input.ranks).row() * int64_t{sizeof(float)});
   int64_t bytes = 0;
-  for (const ParameterList::Entry& entry : parameters.entries())
-    bytes +=
-        LaneTree<BatchSum>::sets(input.lanes) * tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
-  return bytes;
+  for (const ParameterList::Entry& entry : parameters.entries()) {
+    bytes += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    if (entry.lazy) bytes += RowMarks::bytes(entry.value.size(0));
+  }
+  return LaneTree<BatchSum>::sets(input.lanes) * bytes;
 }
 
 }  // namespace

@@ -9,10 +9,13 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/library.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "engine/blocks/collate_types.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
+#include "nn/learned_rows.h"
 #include "ops/attention/attention.h"
 #include "ops/meta_tensors.h"
 #include "ops/module_scope.h"
@@ -343,7 +346,10 @@ void train(const Objective& objective, const Batch& given, const RowWidths& widt
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters.push_back(entry.value);
   const auto statistics = std::make_shared<BlockStatistics>();
+  Tensor ids;
   const std::vector<Tensor> gradients = [&] {
+    std::optional<LearnedRowsScope> lookup;
+    if (!MetaTensors::on_cuda()) lookup.emplace();  // A device adds to the gradient of the whole table.
     Batch batch = collate_without_data(given, terms, widths, objective.collate_options());
     batch.statistics = statistics;
     batch.recompute = recompute;
@@ -351,7 +357,9 @@ void train(const Objective& objective, const Batch& given, const RowWidths& widt
     objective.prepare(batch);
     const auto [losses, block_loss] =
         losses_of(objective, objective.forward(batch, {.training = true}), batch);
-    return torch::autograd::grad({block_loss}, parameters);
+    if (!lookup) return torch::autograd::grad({block_loss}, parameters);
+    ids = lookup->found().ids;
+    return torch::autograd::grad({block_loss}, lookup->leaves(parameters));
   }();
 }
 

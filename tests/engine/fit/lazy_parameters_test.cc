@@ -1,4 +1,5 @@
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,6 +39,39 @@ TEST(LazyParameters, RanksKnowThePiecesThatAreLazy) {
   EXPECT_THAT(laziness_of_rank(parameters, 0, 1), testing::ElementsAre(true, false));
   EXPECT_THAT(laziness_of_rank(parameters, 0, 2), testing::ElementsAre(true));
   EXPECT_THAT(laziness_of_rank(parameters, 1, 2), testing::ElementsAre(true, false));
+}
+
+// Steps with marks of rows that have a gradient, or without; the norm is added to the result.
+std::vector<float> stepped(OptimizerKind kind, bool marked) {
+  constexpr int64_t kRows = 40'000, kWidth = 5;  // Several chunks of the norm, which divide rows.
+  const at::Tensor table = at::full({kRows, kWidth}, 1.0);
+  const auto optimizer =
+      make_optimizer({table}, {.kind = kind, .learning_rate = 0.1, .momentum = 0.9}, {true});
+  std::vector<float> found;
+  for (int64_t step = 0; step < 3; ++step) {
+    std::vector<RowMarks> rows;
+    rows.emplace_back(kRows);
+    const at::Tensor gradient = at::zeros({kRows, kWidth});
+    for (int64_t row = step; row < kRows; row += 1 + row % 977) {
+      rows[0].add(row);
+      for (int64_t i = 0; i < kWidth; ++i)
+        gradient.data_ptr<float>()[row * kWidth + i] = 0.01F * static_cast<float>((row + i * step) % 17);
+    }
+    const std::span<const RowMarks> marks =
+        marked ? std::span<const RowMarks>(rows) : std::span<const RowMarks>();
+    found.push_back(static_cast<float>(clip_gradients({gradient}, 1.0, marks)));
+    optimizer->step({gradient}, marks);
+  }
+  found.insert(found.end(), table.const_data_ptr<float>(), table.const_data_ptr<float>() + table.numel());
+  return found;
+}
+
+TEST(LazyParameters, MarkedRowsGiveTheBitsOfTheWholeTable) {
+  for (const OptimizerKind kind : {OptimizerKind::adam, OptimizerKind::adamw, OptimizerKind::sgd}) {
+    const std::vector<float> whole = stepped(kind, false);
+    EXPECT_GT(whole[0], 1);  // It was clipped.
+    EXPECT_EQ(stepped(kind, true), whole);
+  }
 }
 
 }  // namespace

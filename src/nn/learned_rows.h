@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace plimsoll {
+
+/// The rows of a table of embeddings that one block looked up. A loss is differentiated with respect to these
+/// rows, so its gradient has the size of the block, not of the table.
+struct LearnedRows {
+  at::Tensor table;  ///< f32 [R, F], the parameter; undefined if nothing was looked up.
+  at::Tensor ids;    ///< i64 [N], the index of each row in the table.
+  at::Tensor rows;   ///< f32 [N, F], a leaf that requires a gradient.
+};
+
+/// While it exists, learned_rows() on this thread looks up rows as leaves, and keeps them here. Cannot be
+/// nested.
+class LearnedRowsScope {
+ public:
+  LearnedRowsScope();
+  ~LearnedRowsScope();
+  LearnedRowsScope(const LearnedRowsScope&) = delete;
+  LearnedRowsScope& operator=(const LearnedRowsScope&) = delete;
+
+  /// The lookup so far.
+  const LearnedRows& found() const { return found_; }
+  /// Returns the tensors to differentiate with respect to: `parameters`, with the looked-up rows in place of
+  /// their table.
+  std::vector<at::Tensor> leaves(std::vector<at::Tensor> parameters) const;
+
+ private:
+  friend at::Tensor learned_rows(const at::Tensor& table, const at::Tensor& ids);
+  LearnedRows found_;
+};
+
+/// Returns the rows of `table` f32 [R, F] with the indices `ids` i64 [N], below R: f32 [N, F]. Gradients go
+/// to the table or, inside a LearnedRowsScope, to its rows. Errors: Failure for a second lookup in a scope.
+at::Tensor learned_rows(const at::Tensor& table, const at::Tensor& ids);
+
+}  // namespace plimsoll
