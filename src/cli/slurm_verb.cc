@@ -268,8 +268,6 @@ void run_verb(const SlurmOptions& options, Exchange*) {
     state_job(options, job);
   else
     plan_job(options, job);
-  if (job.device && job.ranks > 1)
-    fmt::print(stderr, "plimsoll: note: train, evaluate and predict refuse ranks on a GPU in this version\n");
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);
