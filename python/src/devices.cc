@@ -11,9 +11,11 @@
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "device/device_choice.h"
+#include "device/device_models.h"
 #include "device/host_device.h"
 #include "device_scope.h"
 #include "engine/blocks/torch_on_stream.h"
+#include "engine/plan/planned_device.h"
 #include "ops/torch_cuda.h"
 #include "refusals.h"
 #include "torch_bindings.h"
@@ -84,6 +86,15 @@ PythonDevice make_stand_in(int64_t total, int64_t context) {
                       total);
 }
 
+// Returns a model of GPU that need not be here: the bytes of a budget on it, and those that driver, libraries
+// and the workspace of a thread take, with a margin if nobody measured them.
+nb::tuple model_of_gpu(const std::string& name, const std::string& budget) {
+  const DeviceModel& model = find_device_model(name);
+  const int64_t margin = model.is_measured ? 0 : PlannedDevice::kMarginOfUnmeasured;
+  return nb::make_tuple(device_budget(budget, model.bytes),
+                        PlannedDevice::kAssumedContext + PlannedDevice::kAssumedWorkspace + margin);
+}
+
 // Errors: UsageError if tensors are on the device. torch's workspaces do not count.
 void require_empty(const PythonDevice& device, const char* refusal) {
   if (!device.device().torch().is_cpu()) clear_cublas_workspaces();
@@ -143,6 +154,7 @@ void bind_devices(nb::module_& module) {
       });
   module.def("open_cuda", &open_cuda, without_lock);
   module.def("stand_in", &make_stand_in);
+  module.def("model_of_gpu", &model_of_gpu);
 }
 
 }  // namespace plimsoll

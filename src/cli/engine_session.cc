@@ -9,17 +9,18 @@
 namespace plimsoll {
 namespace {
 
-std::unique_ptr<TrainingDevice> open_and_warm_up(const DeviceOptions& options, int ranks, int threads) {
-  std::unique_ptr<TrainingDevice> device = open_device(options, ranks, threads);
+std::unique_ptr<TrainingDevice> open_and_warm_up(const DeviceOptions& options, Exchange* exchange,
+                                                 int threads) {
+  std::unique_ptr<TrainingDevice> device = open_device(options, exchange, threads);
   warm_up_torch(threads);
   return device;
 }
 
 }  // namespace
 
-EngineSession::EngineSession(const Resources& resources, const DeviceOptions& device, int ranks)
+EngineSession::EngineSession(const Resources& resources, const DeviceOptions& device, Exchange* exchange)
     : threads_(resources.thread_count()),
-      device_(open_and_warm_up(device, ranks, threads_)),
+      device_(open_and_warm_up(device, exchange, threads_)),
       budget_(resources, 0, kHeapSlack, /*may_be_below=*/true) {}
 
 void EngineSession::enforce(const std::filesystem::path& data) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/train_options.h"
+#include "engine/blocks/exchange.h"
 #include "engine/blocks/training_device.h"
 #include "memory/enforce.h"
 
@@ -15,8 +16,9 @@ namespace plimsoll {
 class EngineSession {
  public:
   /// Opens the device and starts torch's threads before it applies the budget, because the memory of both is
-  /// part of the floor. Errors: those of open_device() and Budget.
-  EngineSession(const Resources& resources, const DeviceOptions& device, int ranks);
+  /// part of the floor. `exchange` connects the ranks; null: there are no others. Errors: those of
+  /// open_device() and Budget.
+  EngineSession(const Resources& resources, const DeviceOptions& device, Exchange* exchange);
 
   MemoryShare memory() const { return budget_.share(threads_); }
   /// Null: the CPU.

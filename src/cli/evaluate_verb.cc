@@ -17,7 +17,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
   const bool is_rank_zero = rank_of(exchange) == 0;
   const Stopwatch watch;
-  EngineSession session(options.resources, options.device, options.ranks);
+  EngineSession session(options.resources, options.device, exchange);
   if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "cli/rank_device.h"
 #include "device/cuda_device.h"
 #include "device/device_choice.h"
 #include "device/device_models.h"
@@ -39,20 +40,47 @@ std::unique_ptr<TrainingDevice> open_stand_in_for(const DeviceOptions& options, 
   return std::make_unique<TrainingDevice>(open_stand_in(), budget, threads);
 }
 
+RankDevice stand_in_of_rank(const DeviceChoice& choice, Exchange* exchange) {
+  const auto names = visible_stand_ins();
+  const int count = names ? static_cast<int>(names->size()) : ranks_of(exchange);
+  const auto index = static_cast<size_t>(index_of_rank(choice, count, exchange));
+  const std::string id = names ? names->at(index) : std::to_string(index);
+  return {.name = "stand-in " + id, .model = "stand-in", .id = id};
+}
+
+// Returns the index of the device and sets `mine`; nullopt: the CPU.
+std::optional<int> cuda_of_rank(DeviceChoice choice, Exchange* exchange, RankDevice& mine) {
+  if (choice.kind == DeviceChoice::Kind::cpu) return {};
+  choice.index = index_of_rank(choice, find_cuda_devices().count, exchange);
+  const std::optional<int> index = cuda_index(choice);
+  if (!index) return {};
+  const std::string name = cuda_device_name(*index);  // "cuda:0, NVIDIA H200"
+  mine = {.name = name, .model = name.substr(name.find(", ") + 2), .id = cuda_device_id(*index)};
+  return index;
+}
+
+void require_no_options(const DeviceOptions& options) {
+  if (!options.budget.empty()) throw UsageError("--device-budget works only with a GPU; add --device cuda");
+  if (!options.model.empty()) throw UsageError("--device-model works only with a GPU; add --device cuda");
+}
+
 }  // namespace
 
-std::unique_ptr<TrainingDevice> open_device(const DeviceOptions& options, int ranks, int threads) {
+std::unique_ptr<TrainingDevice> open_device(const DeviceOptions& options, Exchange* exchange, int threads) {
   const DeviceChoice choice = parse_device(options.device);
   if (!options.model.empty()) find_device_model(options.model);
-  const bool is_stand_in = choice.kind == DeviceChoice::Kind::stand_in;
-  const std::optional<int> index = cuda_index(choice);
-  if (!index && !is_stand_in) {
-    if (!options.budget.empty()) throw UsageError("--device-budget works only with a GPU; add --device cuda");
-    if (!options.model.empty()) throw UsageError("--device-model works only with a GPU; add --device cuda");
-    return nullptr;
+  RankDevice mine{.name = "cpu", .model = "cpu", .id = ""};
+  if (choice.kind == DeviceChoice::Kind::stand_in) {
+    require_stand_in();
+    mine = stand_in_of_rank(choice, exchange);
+    require_own_devices(mine, exchange);
+    return open_stand_in_for(options, threads);
   }
-  if (ranks > 1) throw UsageError("--device cuda works only with one process; remove --ranks");
-  return is_stand_in ? open_stand_in_for(options, threads) : open_cuda(options, *index, threads);
+  const std::optional<int> index = cuda_of_rank(choice, exchange, mine);
+  require_own_devices(mine, exchange);
+  if (index) return open_cuda(options, *index, threads);
+  require_no_options(options);
+  return nullptr;
 }
 
 }  // namespace plimsoll

@@ -146,7 +146,7 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
   if (!bytes_here(parse_device(options.device.device)))
     throw UsageError("--mode " + std::string(word_of(*options.mode)) +
                      " runs blocks on the GPU, and this machine has none; remove --mode for a static plan");
-  return {.open = open_device(options.device, options.ranks, threads)};
+  return {.open = open_device(options.device, nullptr, threads)};
 }
 
 void print_device_plans(const StagePlans& plans, const DevicePlanView& view) {

@@ -12,7 +12,7 @@ namespace plimsoll {
 void run_verb(const PredictOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
   const Stopwatch watch;
-  EngineSession session(options.resources, options.device, options.ranks);
+  EngineSession session(options.resources, options.device, exchange);
   if (options.enforce) session.enforce(options.data);
   std::optional<Progress> progress;
   const PredictionRequest request{.folder = {options.run},

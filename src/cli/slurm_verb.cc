@@ -142,9 +142,13 @@ fs::path folder_of(const SlurmOptions& options) {
 
 // Returns the data sets that a command reads: the values of its --data.
 std::vector<fs::path> data_of(const std::vector<std::string>& command) {
+  constexpr std::string_view kJoined = "--data=";
   std::vector<fs::path> sets;
-  for (size_t i = 0; i + 1 < command.size(); ++i)
-    if (command[i] == "--data") sets.push_back(fs::absolute(command[i + 1]).lexically_normal());
+  const auto add = [&](const std::string& set) { sets.push_back(fs::absolute(set).lexically_normal()); };
+  for (size_t i = 0; i < command.size(); ++i) {
+    if (command[i] == "--data" && i + 1 < command.size()) add(command[i + 1]);
+    if (command[i].starts_with(kJoined)) add(command[i].substr(kJoined.size()));
+  }
   return sets;
 }
 
@@ -267,9 +271,6 @@ void run_verb(const SlurmOptions& options, Exchange*) {
     state_job(options, job);
   else
     plan_job(options, job);
-  if (job.device && job.ranks > 1)
-    fmt::print(stderr,
-               "plimsoll: note: train, evaluate and predict do not support ranks on a GPU in this version\n");
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);

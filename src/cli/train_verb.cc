@@ -95,7 +95,7 @@ void run_verb(const TrainOptions& options, Exchange* exchange) {
   // Start trackers before the budget is set, so that the memory they hold counts as part of the floor.
   if (request.writes() && !request.recipe.run.trackers.empty())
     request.trackers = std::make_shared<const TrackerProcess>(request.folder, request.recipe.run.trackers);
-  EngineSession session(options.resources, options.device, options.ranks);
+  EngineSession session(options.resources, options.device, exchange);
   const TrainedRun trained = train_in(session, request, options.enforce);
   if (!request.writes()) return;
   const TrainReport report{.trained = &trained,

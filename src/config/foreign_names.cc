@@ -41,6 +41,9 @@ constexpr auto kForeignNames = std::to_array<ForeignName>({
     {"prefetch_factor", "", "--prefetch"},
     {"pin_memory", "", "nothing: with --device cuda blocks are copied from pinned memory"},
     {"device", "", "--device cuda, with --device-budget 8GiB or 80%"},
+    {"accelerator", "", "--device cuda, with --device-budget 8GiB or 80%"},
+    {"devices", "", "--ranks, one for each GPU"},
+    {"num_nodes", "", "--ranks: `plimsoll slurm --ranks N` prints a job"},
     {"cudnn_benchmark", "", kSameBits},
     {"deterministic", "", kSameBits},
     // What is trained.

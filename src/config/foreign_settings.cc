@@ -71,6 +71,28 @@ std::string value_of(const std::string& assigned) {
   return assigned.substr(0, assigned.find_first_of(" \t;#"));
 }
 
+// Calls visit(command, first) for every command of a line, which semicolons separate that are not in quotes;
+// `first` is the index of its first character. A comment ends the line.
+template <typename Visit>
+void visit_commands(const std::string& line, const Visit& visit) {
+  char quote = 0;
+  size_t begin = 0, at = 0;
+  for (; at < line.size(); ++at) {
+    const char c = line[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#' && (at == begin || line[at - 1] == ' ' || line[at - 1] == '\t')) {
+      break;
+    } else if (c == ';') {
+      visit(line.substr(begin, at - begin), begin);
+      begin = at + 1;
+    }
+  }
+  visit(line.substr(begin, at - begin), begin);
+}
+
 }  // namespace
 
 std::vector<ForeignSetting> settings_of_yaml(const std::string& text, const std::string& name) {
@@ -94,12 +116,16 @@ std::vector<ForeignSetting> settings_of_shell(const std::string& text, const std
   for (std::string line; std::getline(stream, line);) {
     ++number;
     if (line.ends_with('\r')) line.pop_back();
-    const size_t equals = line.find('=');
-    std::string key = name_assigned(line.substr(0, equals));
-    if (equals == std::string::npos || key.empty()) continue;
-    std::ranges::transform(key, key.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    settings.push_back({key, {value_of(line.substr(equals + 1)), fmt::format("{}:{}:1", name, number)}});
+    visit_commands(line, [&](const std::string& command, size_t first) {
+      const size_t equals = command.find('=');
+      std::string key = name_assigned(command.substr(0, equals));
+      if (equals == std::string::npos || key.empty()) return;
+      std::ranges::transform(key, key.begin(),
+                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+      const size_t name_at = first + command.find_first_not_of(" \t");
+      settings.push_back(
+          {key, {value_of(command.substr(equals + 1)), fmt::format("{}:{}:{}", name, number, name_at + 1)}});
+    });
   }
   return settings;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/error.h"
 #include "config/foreign_names.h"
 #include "config/foreign_settings.h"
@@ -68,7 +70,15 @@ class Importer {
   }
 
  private:
-  Target target_of(const ForeignSetting& setting) const {
+  // Returns the setting without the section `trainer`, in which Lightning has what others have in no section.
+  static ForeignSetting without_trainer(ForeignSetting setting) {
+    constexpr std::string_view kTrainer = "trainer.";
+    if (setting.key.starts_with(kTrainer)) setting.key.erase(0, kTrainer.size());
+    return setting;
+  }
+
+  Target target_of(const ForeignSetting& of_file) const {
+    const ForeignSetting setting = without_trainer(of_file);
     if (keys_.find(setting.key) != nullptr && !is_foreign_value(setting)) return {setting.key, setting.value};
     const std::string becomes(becomes_in_recipe(setting.key, setting.value.text));
     if (const size_t equals = becomes.find('='); equals != std::string::npos)
@@ -92,7 +102,8 @@ class Importer {
            !becomes_in_recipe(setting.key, setting.value.text).empty();
   }
 
-  std::string reason_for(const ForeignSetting& setting) const {
+  std::string reason_for(const ForeignSetting& of_file) const {
+    const ForeignSetting setting = without_trainer(of_file);
     if (const std::string_view instead = instead_of(setting.key, setting.value.text); !instead.empty())
       return fmt::format("instead: {}", instead);
     if (const std::string called = keys_called(setting.key); !called.empty())

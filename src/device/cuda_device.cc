@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/device_choice.h"
 #include "memory/charge.h"
 
 namespace plimsoll {
@@ -193,10 +194,8 @@ CudaDevices find_cuda_devices() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return {count, {}};
-  if (const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES"); visible != nullptr && *visible == '\0')
-    return {0,
-            "CUDA_VISIBLE_DEVICES is empty, which hides every GPU; request one from the scheduler "
-            "(sbatch --gres=gpu:1), or unset it"};
+  if (const char* const visible = std::getenv(kVisibleDevices); visible != nullptr && *visible == '\0')
+    return {0, kNoneVisible};
   return {0, fmt::format("no NVIDIA GPU can be used here ({}); `nvidia-smi` must list one",
                          error == cudaSuccess ? "CUDA finds none" : cudaGetErrorString(error))};
 }
@@ -215,6 +214,14 @@ std::string cuda_device_name(int index) {
   cudaDeviceProp properties{};
   require(cudaGetDeviceProperties(&properties, index), "the CUDA device");
   return fmt::format("cuda:{}, {}", index, properties.name);
+}
+
+std::string cuda_device_id(int index) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, index), "the CUDA device");
+  std::string id;
+  for (const char byte : properties.uuid.bytes) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return id;
 }
 
 int64_t cuda_device_bytes(int index) {

@@ -29,6 +29,10 @@ std::unique_ptr<GpuMonitor> monitor_cuda_device(int index);
 /// on it. Errors: Failure.
 std::string cuda_device_name(int index);
 
+/// Returns the identifier of a device, which differs between all GPUs, without creating a context on it.
+/// Errors: Failure.
+std::string cuda_device_id(int index);
+
 /// Returns the total bytes of a device without creating a context on it. Errors: Failure.
 int64_t cuda_device_bytes(int index);
 

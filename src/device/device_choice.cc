@@ -17,7 +17,7 @@ DeviceChoice parse_device(std::string_view text) {
   if (text.starts_with(kCuda)) {
     const char* const end = text.data() + text.size();
     const auto [stop, failed] = std::from_chars(text.data() + kCuda.size(), end, index);
-    if (failed == std::errc() && stop == end && index >= 0) return {Kind::cuda, index};
+    if (failed == std::errc() && stop == end && index >= 0) return {Kind::cuda, index, true};
   }
   throw UsageError(
       fmt::format("--device '{}' is not a device; write cpu, cuda, cuda:N (N from 0) or auto", text));

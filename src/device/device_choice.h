@@ -16,6 +16,7 @@ struct DeviceChoice {
   enum class Kind : uint8_t { cpu, cuda, automatic, stand_in };
   Kind kind = Kind::cpu;
   int index = 0;
+  bool is_indexed = false;  ///< Whether the text has the number N.
 
   bool operator==(const DeviceChoice&) const = default;
 };
@@ -26,6 +27,12 @@ inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_vie
 
 /// Parses --device. Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);
+
+/// The environment variable in which schedulers list the devices of a job, and what is wrong if it is empty.
+inline constexpr const char* kVisibleDevices = "CUDA_VISIBLE_DEVICES";
+inline constexpr const char* kNoneVisible =
+    "CUDA_VISIBLE_DEVICES is empty, which hides every GPU; request one from the scheduler "
+    "(sbatch --gres=gpu:1), or unset it";
 
 /// Thrown if the requested device does not exist or cannot run the work; exit code 2, with a remedy.
 class NoDevice : public UsageError {

@@ -26,6 +26,10 @@ std::string cuda_device_name(int) {
   throw Failure(kNoCuda);
 }
 
+std::string cuda_device_id(int) {
+  throw Failure(kNoCuda);
+}
+
 int64_t cuda_device_bytes(int) {
   throw Failure(kNoCuda);
 }

@@ -73,6 +73,30 @@ TEST(ImportConfig, AssignmentsInOtherForms) {
   EXPECT_EQ(found.dropped.size(), 1);
 }
 
+TEST(ImportConfig, SeveralAssignmentsInALine) {
+  const ImportedConfig found = import_config(
+      "BATCH_SIZE=4; export SEED=7;LR=0.5 # ; MAX_EPOCHS=3\nDATA=\"a;PATIENCE=2\"\n", "job.sh", {});
+  EXPECT_THAT(found.taken,
+              ElementsAre("job.sh:1:1: batch_size: 4 becomes training.batch_size: 4", "job.sh:1:15: seed: 7",
+                          "job.sh:1:29: lr: 0.5 becomes training.learning_rate: 0.5"));
+  EXPECT_EQ(found.dropped.size(), 1);  // The quoted semicolon does not end the assignment of DATA.
+}
+
+TEST(ImportConfig, TheTrainerOfLightning) {
+  const ImportedConfig found = import_config(
+      "trainer:\n  max_epochs: 30\n  gradient_clip_val: 0.5\n  precision: bf16-mixed\n  accelerator: gpu\n"
+      "  devices: 4\n  callbacks: x\n",
+      "config.yaml", {});
+  const Recipe recipe = parse_recipe(found.recipe, "recipe", {});
+  EXPECT_EQ(recipe.training.max_epochs, 30);
+  EXPECT_EQ(recipe.training.gradient_clip_val, 0.5);
+  EXPECT_EQ(recipe.training.precision, Precision::bf16_mixed);
+  EXPECT_THAT(found.dropped,
+              ElementsAre(HasSubstr("5:3: trainer.accelerator: gpu: instead: --device cuda"),
+                          HasSubstr("6:3: trainer.devices: 4: instead: --ranks, one for each GPU"),
+                          HasSubstr("7:3: trainer.callbacks: x: no key of a recipe has this name")));
+}
+
 TEST(ImportConfig, AnchorsThatMultiplyAreRefused) {
   std::string text = "a0: &a0 {k: 1}\n";
   for (int level = 1; level < 9; ++level) {

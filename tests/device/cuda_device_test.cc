@@ -13,6 +13,7 @@
 #define open_cuda_device open_fake_device
 #define monitor_cuda_device monitor_fake_device
 #define cuda_device_bytes fake_device_bytes
+#define cuda_device_id fake_device_id
 #define cuda_device_name fake_device_name
 #ifndef PLIMSOLL_CUDA
 #define PLIMSOLL_CUDA
@@ -53,6 +54,11 @@ void use(Device& device) {
   event->wait();
   EXPECT_EQ(pinned->read()[0], std::byte{7});
   range.give(piece);
+}
+
+TEST_F(FakeCudaTest, IdentifiersAreThoseOfTheDriver) {
+  EXPECT_EQ(fake_device_id(0), "000000000000000000000000000000a0");
+  EXPECT_EQ(fake_device_id(1), "000000000000000000000000000000a1");
 }
 
 TEST_F(FakeCudaTest, WhicheverCallFailsItsErrorIsTold) {

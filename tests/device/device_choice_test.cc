@@ -15,7 +15,7 @@ TEST(DeviceChoice, ParsesWhatIsDocumentedAndNothingElse) {
   EXPECT_EQ(parse_device("cpu"), (DeviceChoice{Kind::cpu, 0}));
   EXPECT_EQ(parse_device("auto"), (DeviceChoice{Kind::automatic, 0}));
   EXPECT_EQ(parse_device("cuda"), (DeviceChoice{Kind::cuda, 0}));
-  EXPECT_EQ(parse_device("cuda:3"), (DeviceChoice{Kind::cuda, 3}));
+  EXPECT_EQ(parse_device("cuda:3"), (DeviceChoice{Kind::cuda, 3, true}));
   EXPECT_EQ(parse_device("stand-in"), (DeviceChoice{Kind::stand_in, 0}));
   for (const char* const wrong :
        {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "cuda: 1", "CUDA", "cuda:99999999999"})

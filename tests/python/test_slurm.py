@@ -132,6 +132,9 @@ def test_another_verb_has_the_memory_of_the_plan_and_its_sets_are_staged(bin_dir
     last = script.splitlines()[-1]
     assert last.startswith(f"in_reach \"$plimsoll\" evaluate 'runs/a run' --data {work / 'frames'} --budget ")
     assert " --device cuda --device-budget " in last and "job-report" not in script
+    joined = on_gpu(bin_dir, work, tmp_path / "joined", "--device-model", "h200", "--", "evaluate", "runs/a run",
+                    f"--data={work / 'frames'}")
+    assert f"for set in \"$data\" {work / 'frames'}; do" in joined
 
 
 def test_a_verb_without_a_recipe_has_the_stated_memory(bin_dir, tmp_path):

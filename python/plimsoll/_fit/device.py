@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,20 @@ def device_of(device: str, budget: Budget) -> _torch.Device | None:
         gc.collect()  # Frees tensors in reference cycles.
         _open.resize(budget_text(budget))
     return _open
+
+
+def card_of(model: str, device: str, budget: Budget) -> tuple[_torch.Device, int]:
+    """Returns a stand-in for a GPU of this model, which need not be in this machine, and the bytes of the budget there.
+
+    Its context is that of an H200, with a margin if nobody measured that of the model. Tensors on it are in host memory,
+    at most half of the machine's. Errors: `UsageError` for another device than "cuda", an unknown model, which names the
+    nearest, and a budget above the card.
+    """
+    if not re.fullmatch(r"cuda(:\d+)?", device):
+        raise UsageError(f'device_model={model!r} is for a GPU: add device="cuda"')
+    total, outside = _torch.model_of_gpu(model, budget_text(budget))
+    host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return _torch.stand_in(min(total, outside + host), outside), total
 
 
 @contextmanager

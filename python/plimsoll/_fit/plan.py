@@ -17,7 +17,7 @@ from plimsoll import _torch
 from plimsoll._fit.budget import budget as budget_of_process
 from plimsoll._fit.budget import limit as limit_in_force
 from plimsoll._fit.budget import naming_a_budget, smallest_budget
-from plimsoll._fit.device import device_of, generators
+from plimsoll._fit.device import card_of, device_of, generators
 from plimsoll._fit.module_memory import ModuleMemory
 from plimsoll._fit.planner import Need, Needs, graphs_of, largest_batch, worst_of
 from plimsoll._fit.sharding import Share, checked, share_of
@@ -59,6 +59,7 @@ class Plan:
     device: str = "cpu"  #: The device that all numbers are for. For a GPU `outside` is that of driver and libraries.
     bound: bool = False  #: Whether `step` is an upper bound, because random numbers decide which operations run.
     between: int = 0  #: For a device: bytes lost in gaps between tensors, and bytes of kernels that are loaded later.
+    device_model: str | None = None  #: The GPU model that was assumed; None if steps ran on the device itself.
 
     def by_module(self) -> ModuleMemory:
         """Returns the memory by module during `step`, and a snapshot for pytorch.org/memory_viz."""
@@ -111,6 +112,9 @@ class Plan:
         lines.append(f"worst batch: {self.worst}{how}")
         if self.largest_batch is not None:
             lines.append(f"largest batch of any graphs: {self.largest_batch} graphs")
+        if self.device_model is not None:
+            lines.append(f"computed on the CPU for a {self.device_model}: driver and libraries are those of an H200, with a margin "
+                         "on other models, and operators are assumed to allocate as on the CPU")
         if self.budget is not None:
             lines.append(f"budget {size(self.budget)}: " + ("fits" if self.fits else "does not fit"))
         return "\n".join(lines)
@@ -129,6 +133,7 @@ def plan(
     ranks: int = 1,
     device: str | torch.device = "cpu",
     device_budget: Budget = None,
+    device_model: str | None = None,
 ) -> Plan:
     """Computes the memory that training a model of PyTorch Geometric needs, before the run.
 
@@ -152,6 +157,8 @@ def plan(
       Buffers of the communication library are not included.
     - `device`, `device_budget`: with "cuda", model, optimizer, batch and step are on the GPU, and all numbers are for
       its memory. Trial steps run there, within `device_budget` (`plimsoll.budget`).
+    - `device_model`: with device="cuda", a model of GPU such as "v100-16" that need not be in this machine; trial steps
+      run on the CPU, and driver and libraries are assumed. No CUDA is needed.
 
     Errors: `UsageError` for no batches, a model that is not on the CPU or cannot be copied, and other values of
     `sharding`; `BudgetExceeded` if the budget is too small for the smallest part of a batch, naming the smallest
@@ -159,7 +166,8 @@ def plan(
     """
 
     def within(budget: Budget) -> Plan:
-        return _planned(model, batches, loss, optimizer, forward, training, budget, sharding, ranks, str(device), device_budget)
+        return _planned(model, batches, loss, optimizer, forward, training, budget, sharding, ranks, str(device), device_budget,
+                        device_model)
 
     try:
         return within(budget)
@@ -180,13 +188,14 @@ def _planned(
     ranks: int,
     device: str,
     device_budget: Budget,
+    device_model: str | None,
 ) -> Plan:
     require_cpu(model)
     if training and (parameters := [*model.parameters()]) and not any(parameter.requires_grad for parameter in parameters):
         raise UsageError("every parameter of the model is frozen; expected at least one with requires_grad=True, or "
                          "training=False")
     stage = checked(sharding, ranks)
-    gpu = device_of(device, device_budget)
+    gpu, of_card = (device_of(device, device_budget), None) if device_model is None else card_of(device_model, device, device_budget)
     with budget_of_process(budget) as memory, naming_a_budget(), torch.random.fork_rng(devices=generators(gpu)):
         held_before = _torch.held()
         if gpu is not None:
@@ -202,7 +211,7 @@ def _planned(
         share = share_of(trial, stage, ranks) if training else Share(0, 0)
         fixed = trial.parameters + share.optimizer
         if gpu is not None:
-            space = _space_on_device(gpu, needs, worst, fixed, held_before)
+            space = _space_on_device(gpu, of_card or gpu.budget, needs, worst, fixed, held_before)
         else:
             of_run = _bytes_of_run(model, optimizer) + (worst.batch if found.in_memory else 0)
             space = _space_of_process(held_before - of_run, fixed)
@@ -228,6 +237,7 @@ def _planned(
             memory=needs.by_module(worst.size),
             device="cpu" if gpu is None else device,
             between=space.between,
+            device_model=device_model,
         )
 
 
@@ -240,11 +250,11 @@ class _Space(NamedTuple):
     between: int = 0  #: As `Plan.between`.
 
 
-def _space_on_device(gpu: _torch.Device, needs: Needs, worst: Need, fixed: int, held_before: int) -> _Space:
-    """Returns the space on a device that holds `fixed` bytes of parameters and optimizer."""
+def _space_on_device(gpu: _torch.Device, budget: int, needs: Needs, worst: Need, fixed: int, held_before: int) -> _Space:
+    """Returns the space within a budget on a device that holds `fixed` bytes of parameters and optimizer."""
     outside = gpu.context + held_before
     between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
-    return _Space(gpu.budget, outside, gpu.budget - outside - fixed - between, between)
+    return _Space(budget, outside, budget - outside - fixed - between, between)
 
 
 def _bytes_of_run(model: torch.nn.Module, optimizer: Optimizer) -> int:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "device/device_region.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
@@ -17,6 +18,8 @@ Ending kind_of_ending(const std::exception_ptr& error) {
   } catch (const Interrupted&) {
     return Ending::interrupted;
   } catch (const BudgetExceeded&) {
+    return Ending::out_of_budget;
+  } catch (const DeviceRegionFull&) {
     return Ending::out_of_budget;
   } catch (...) {
     return Ending::failed;

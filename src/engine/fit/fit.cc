@@ -41,7 +41,6 @@ void require_enough_work(const FitOptions& options) {
 // Returns null on the CPU. Errors: UsageError for options that do not work on a device.
 std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.device == nullptr) return nullptr;
-  if (options.run.ranks > 1) throw UsageError("--device cuda supports only one process; leave out --ranks");
   if (options.teacher.batches != nullptr)
     throw UsageError(
         "distillation.teacher_outputs: offload runs the teacher on the CPU; with --device cuda set it to "

@@ -13,8 +13,12 @@ enum cudaError_t { cudaSuccess, cudaErrorNotReady = 600, cudaErrorIllegalAddress
 using cudaEvent_t = int*;
 using cudaStream_t = int*;
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+struct cudaUUID_t {
+  char bytes[16] = {};
+};
 struct cudaDeviceProp {
   char name[8] = "fake";
+  cudaUUID_t uuid = {};
   size_t totalGlobalMem = 0;
 };
 enum {
@@ -54,8 +58,11 @@ inline cudaError_t cudaGetDevice(int* index) {
 inline cudaError_t cudaSetDevice(int) {
   return fake_cuda::call();
 }
-inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
-  return fake_cuda::call([=] { *properties = {.totalGlobalMem = fake_cuda::kBytes}; });
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int index) {
+  return fake_cuda::call([=] {
+    *properties = {.totalGlobalMem = fake_cuda::kBytes};
+    properties->uuid.bytes[15] = static_cast<char>(index + 0xa0);
+  });
 }
 inline cudaError_t cudaDeviceGetPCIBusId(char*, int, int) {
   return fake_cuda::call();
