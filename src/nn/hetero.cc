@@ -4,7 +4,6 @@
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
 
-#include "ops/aggregate/aggregate.h"
 #include "ops/embedding/embedding.h"
 #include "ops/module_scope.h"
 
@@ -45,6 +44,11 @@ std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   const int64_t channels = options_.channels;
   // Maximum number of hops between the seeds and the nodes that the layer computes.
   const int64_t hops = options_.layers - 1 - layer;
+  at::Tensor bases;
+  if (options_.layer == RelationalLayer::rgcn)
+    bases = parameters_.add(fmt::format("convs.{}.bases", layer), {options_.bases, channels, channels},
+                            Init::glorot(channels, channels));
+  const EdgeTypeConvOptions conv{options_.layer, channels, options_.mean};
   std::vector<Target> targets(options_.nodes.size());
   for (size_t type = 0; type < targets.size(); ++type) {
     if (options_.nodes[type].first_hop > hops) continue;
@@ -56,8 +60,8 @@ std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
       const HeteroOptions::EdgeType& edges = options_.edges[e];
       if (edges.target != static_cast<int64_t>(type) || edges.first_hop > hops + 1) continue;
       target.edges.push_back(e);
-      target.linear.emplace_back(parameters_, fmt::format("convs.{}.convs.{}.lin_l", layer, edges.name),
-                                 channels, channels);
+      target.convs.emplace_back(parameters_, fmt::format("convs.{}.convs.{}", layer, edges.name), conv,
+                                bases);
     }
     target.norm = make_norm(fmt::format("norms.{}.{}", layer, name));
   }
@@ -77,22 +81,32 @@ at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
 
 // Computes the nodes of a type. The results of edge types are added in a fixed order, so that the sum always
 // has the same bits.
-at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h,
-                       const TypedBatch& batch) const {
+at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const Batch& batch,
+                       const DropoutKey& key) const {
   const Target& target = layers_[layer][type];
-  const int64_t targets = batch.nodes_within(type, options_.layers - 1 - static_cast<int64_t>(layer));
-  at::Tensor out = target.root.forward(h[type].narrow(0, 0, targets));
+  const TypedBatch& types = batch.types;
+  const at::Tensor self =
+      h[type].narrow(0, 0, types.nodes_within(type, options_.layers - 1 - static_cast<int64_t>(layer)));
+  at::Tensor out = target.root.forward(self);
   for (size_t i = 0; i < target.edges.size(); ++i) {
-    const at::Tensor& order = batch.orders[layer][target.edges[i]];
     const at::Tensor& sources = h[static_cast<size_t>(options_.edges[target.edges[i]].source)];
-    at::Tensor scale;
-    if (options_.mean) scale = in_degrees(order, sources.size(0), targets).clamp_min_(1).reciprocal_();
-    out = out + target.linear[i].forward(aggregate(sources, order, {}, scale, targets));
+    out = out + target.convs[i].forward(sources, self, types.orders[layer][target.edges[i]]);
   }
-  return at::relu(target.norm.forward(out));
+  return activate(target.norm.forward(out), layer, type, batch, key);
 }
 
-at::Tensor Hetero::embed(const Batch& batch, const DropoutKey&) const {
+// What is dropped is a function of the first seed of the block and of the row. Blocks are cut by the recipe
+// alone, so it does not depend on threads, budget or ranks.
+at::Tensor Hetero::activate(const at::Tensor& x, size_t layer, size_t type, const Batch& batch,
+                            const DropoutKey& key) const {
+  if (!key.training || options_.dropout == 0) return at::relu(x);
+  const at::Tensor row = at::arange(x.size(0), batch.graph_item.options());
+  const at::Tensor block = at::zeros_like(row).add_(batch.graph_item.narrow(0, 0, 1));
+  const auto place = static_cast<uint32_t>(layer * options_.nodes.size() + type);
+  return relu_dropout(x, options_.dropout, place, key, block, row);
+}
+
+at::Tensor Hetero::embed(const Batch& batch, const DropoutKey& key) const {
   const TypedBatch& types = batch.types;
   std::vector<at::Tensor> h;
   for (size_t type = 0; type < encoders_.size(); ++type) h.push_back(encode(type, types));
@@ -100,7 +114,7 @@ at::Tensor Hetero::embed(const Batch& batch, const DropoutKey&) const {
     const ModuleScope scope(fmt::format("convs.{}", layer));
     std::vector<at::Tensor> next(h.size());
     for (size_t type = 0; type < h.size(); ++type)
-      if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, types);
+      if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, batch, key);
     h = std::move(next);
   }
   return h[static_cast<size_t>(options_.seeds)];

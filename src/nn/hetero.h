@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/edge_type_conv.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
 
@@ -28,7 +29,10 @@ struct HeteroOptions {
   int64_t seeds = 0;  ///< The node type of the seeds.
   int64_t layers = 2;
   int64_t channels = 64;
-  bool mean = false;  ///< Whether layers use the mean over neighbours instead of the sum.
+  RelationalLayer layer = RelationalLayer::sage;
+  int64_t bases = 8;   ///< Shared matrices of each layer, for relational GCN.
+  bool mean = false;   ///< Whether layers use the mean over neighbours instead of the sum.
+  double dropout = 0;  ///< Probability with which training drops a number that a layer computes.
   int64_t outputs = 2;
   bool values = false;  ///< Whether outputs are values instead of logits of classes.
 };
@@ -38,15 +42,15 @@ struct HeteroOptions {
 /// - an encoder for each node type: a linear layer over its numbers, plus an embedding for each column of
 /// codes, then a residual block of two linear layers with layer normalisation, as in RelBench's baseline
 /// (Robinson et al., "RelBench", 2024);
-/// - layers. For each edge type: GraphSAGE's sum or mean over neighbours, followed by a linear layer. The
-/// results of all edge types into a node type are added to a linear layer of the nodes themselves; layer
-/// normalisation and ReLU follow. A layer computes only the nodes that later layers read;
+/// - layers. For each edge type: the messages of EdgeTypeConv. The results of all edge types into a node type
+/// are added to a linear layer of the nodes themselves; layer normalisation, ReLU and dropout follow. A layer
+/// computes only the nodes that later layers read;
 /// - a linear layer over the seeds.
 ///
 /// Parameters: encoders.TYPE.lin.*, encoders.TYPE.embeddings.I.weight, encoders.TYPE.lin1.*, .norm1.*,
-/// .lin2.*, .norm2.*; convs.L.convs.EDGE_TYPE.lin_l.*, as PyTorch Geometric's HeteroConv names them;
-/// convs.L.roots.TYPE.weight; norms.L.TYPE.*; head.*. Buffers of a model of values: target.mean,
-/// target.scale. Backward does not recompute layers.
+/// .lin2.*, .norm2.*; convs.L.convs.EDGE_TYPE.*, as PyTorch Geometric's HeteroConv names them;
+/// convs.L.bases [bases, channels, channels] of relational GCN; convs.L.roots.TYPE.weight; norms.L.TYPE.*;
+/// head.*. Buffers of a model of values: target.mean, target.scale. Backward does not recompute layers.
 class Hetero final : public GraphModel {
  public:
   Hetero(const HeteroOptions& options, uint64_t seed);
@@ -74,15 +78,18 @@ class Hetero final : public GraphModel {
   struct Target {
     Linear root;
     Norm norm;
-    std::vector<size_t> edges;   // Edge types whose target is this node type.
-    std::vector<Linear> linear;  // One per edge type.
+    std::vector<size_t> edges;        // Edge types whose target is this node type.
+    std::vector<EdgeTypeConv> convs;  // One per edge type.
   };
 
   Norm make_norm(const std::string& prefix);
   Encoder make_encoder(const HeteroOptions::NodeType& type);
   std::vector<Target> make_layer(int64_t layer);
   at::Tensor encode(size_t type, const TypedBatch& batch) const;
-  at::Tensor run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const TypedBatch& batch) const;
+  at::Tensor run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const Batch& batch,
+                 const DropoutKey& key) const;
+  at::Tensor activate(const at::Tensor& x, size_t layer, size_t type, const Batch& batch,
+                      const DropoutKey& key) const;
 
   HeteroOptions options_;
   ParameterList parameters_;

@@ -1,5 +1,6 @@
 """Models of linked tables with times: planned exactly, the same bits under any budget, without a row from the future."""
 
+import csv
 import json
 import signal
 import subprocess
@@ -45,7 +46,8 @@ def train(bin_dir, tmp_path):
 
 
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean, neighbours: latest"), ("count", ""),
-                                        ("count", "loss: squared")])
+                                        ("count", "loss: squared"), ("busy", "samples: 1"), ("busy", "dropout: 0.3"),
+                                        ("busy", "layer: gin, dropout: 0.1"), ("count", "layer: rgcn, bases: 2, aggregation: mean")])
 def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, train, tmp_path, task, more):
     data = made("plain")
     whole = train(data, "whole", "--threads", 2, task=task, more=more)
@@ -61,13 +63,14 @@ def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, 
     assert not (tmp_path / "refused").exists()
 
 
+@pytest.mark.parametrize("layer", ["sage", "gin", "rgcn"])
 @pytest.mark.parametrize("name, change", [
     ("few", lambda orders: orders.slice(0, 150)),  # Most users have no order, most blocks no shop.
     ("none", lambda orders: orders.slice(0, 0)),
     ("unlinked", lambda orders: orders.set_column(3, "shop", pa.nulls(len(orders), pa.int64()))),
 ])
-def test_types_that_blocks_lack_are_planned_exactly(run, made, train, tmp_path, name, change):
-    data, blocks = made(name, change), ("-O", "training.block.graphs=3")
+def test_types_that_blocks_lack_are_planned_exactly(run, made, train, tmp_path, name, change, layer):
+    data, blocks = made(name, change), ("-O", "training.block.graphs=3", "-O", f"relational.layer={layer}")
     whole = train(data, "whole", "--threads", 2, *blocks)
     plan = json.loads(run("plimsoll", "plan", tmp_path / "whole.yaml", "--data", data, "--budget", "1GiB", "--json", *blocks))
     assert plan["exact"], plan
@@ -75,11 +78,27 @@ def test_types_that_blocks_lack_are_planned_exactly(run, made, train, tmp_path, 
     assert small["weights"] == whole["weights"]
 
 
-def test_ranks_have_the_same_weights(made, train, monkeypatch):
+@pytest.mark.parametrize("more", ["", "dropout: 0.3"])
+def test_ranks_have_the_same_weights(made, train, monkeypatch, more):
     pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
     monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
     data = made("plain")
-    assert train(data, "two", "--ranks", 2)["weights"] == train(data, "one")["weights"]
+    assert train(data, "two", "--ranks", 2, more=more)["weights"] == train(data, "one", more=more)["weights"]
+
+
+def test_samples_and_dropout_differ_from_epoch_to_epoch(made, train, tmp_path):
+    """The first epoch has sample 0 for any number of samples, and the latest neighbours are always the same."""
+    data = made("plain")
+
+    def losses(name, more):
+        train(data, name, more=more)
+        with open(next((tmp_path / name).rglob("metrics.csv"))) as file:
+            return [row["training_loss"] for row in csv.DictReader(file)]
+
+    one, ten = losses("one", "samples: 1"), losses("ten", "samples: 10")
+    assert one[0] == ten[0] and one[1] != ten[1]
+    assert losses("latest1", "samples: 1, neighbours: latest") == losses("latest10", "samples: 10, neighbours: latest")
+    assert losses("dropped", "samples: 1, dropout: 0.3")[0] != one[0]
 
 
 def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):

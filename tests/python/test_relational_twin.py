@@ -11,9 +11,10 @@ from relational_data import CUTS, DAY, START, orders_table, write_folder, write_
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from safetensors.torch import load_file  # noqa: E402
-from torch_geometric.nn import HeteroConv, SAGEConv  # noqa: E402
+from torch_geometric.nn import GINConv, HeteroConv, RGCNConv, SAGEConv  # noqa: E402
 
 F = torch.nn.functional
+SEEDS = sum(len(cuts) for cuts in CUTS.values()) * 40
 FIRST_VALIDATION = len(CUTS["train"]) * 40  # Seeds are numbered split after split.
 
 
@@ -75,15 +76,56 @@ def conv_of(param, layer, edge_types, aggregation):
     return HeteroConv(convs, aggr="sum")
 
 
-def run_torch(tensors, aggregation):
+class NoSelf(torch.nn.Module):
+    """A convolution that does not read the features of targets."""
+
+    def __init__(self, conv):
+        super().__init__()
+        self.conv = conv
+
+    def forward(self, x, edge_index):
+        size = (x[0].shape[0], x[1].shape[0])
+        return self.conv((x[0], x[1]), edge_index, torch.zeros(edge_index.shape[1], dtype=torch.long)) if size[1] else x[1]
+
+
+def replaced(module, name, value):
+    del module._parameters[name]
+    setattr(module, name, value)
+
+
+def gin_or_rgcn(param, layer, edge_types, kind, aggregation):
+    """HeteroConv of GINConv or RGCNConv with the weights of a layer, without the weights of a type's own nodes."""
+    convs = {}
+    for edge_type in edge_types:
+        prefix = f"convs.{layer}.convs.{'___'.join(edge_type)}."
+        if not any(name.startswith(prefix) for name in param):
+            continue
+        if kind == "gin":
+            mlp = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
+            convs[edge_type] = GINConv(mlp, aggr=aggregation)  # It initialises the network.
+            for place in (0, 2):
+                for part in ("weight", "bias"):
+                    replaced(mlp[place], part, param[f"{prefix}nn.{place}.{part}"])
+        else:
+            bases = param[f"convs.{layer}.bases"]
+            conv = RGCNConv((8, 8), 8, num_relations=1, num_bases=len(bases), aggr=aggregation, root_weight=False, bias=False)
+            replaced(conv, "weight", bases)
+            replaced(conv, "comp", param[f"{prefix}comp"])
+            convs[edge_type] = NoSelf(conv)
+    return HeteroConv(convs, aggr="sum")
+
+
+def run_torch(tensors, aggregation, kind="sage"):
     """Outputs and parameters of the model over the whole block: nodes that a layer need not compute do not matter."""
     param = {name: value.double().requires_grad_() for name, value in parts(tensors, "param.").items()}
     codes = parts(tensors, "codes.")
     h = {name: encode(param, name, numbers.double(), codes[name]) for name, numbers in parts(tensors, "numbers.").items()}
     edges = {tuple(name.split("___")): index.long() for name, index in parts(tensors, "edges.").items()}
     for layer in range(2):
-        conv = conv_of(param, layer, edges, aggregation)
+        conv = conv_of(param, layer, edges, aggregation) if kind == "sage" else gin_or_rgcn(param, layer, edges, kind, aggregation)
         out = conv(h, {edge_type: index for edge_type, index in edges.items() if edge_type in conv.convs})
+        if kind != "sage":
+            out = {name: x + F.linear(h[name], param[f"convs.{layer}.roots.{name}.weight"]) for name, x in out.items()}
         h = {name: F.layer_norm(x, (8,), param[f"norms.{layer}.{name}.weight"], param[f"norms.{layer}.{name}.bias"]).relu()
              for name, x in out.items()}
     seeds = len(tensors["out"])
@@ -93,10 +135,13 @@ def run_torch(tensors, aggregation):
     return out, param
 
 
-@pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean"), ("count", ""), ("count", "loss: squared")])
+@pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean"), ("count", ""), ("count", "loss: squared"),
+                                        ("busy", "layer: gin"), ("busy", "layer: gin, aggregation: mean"),
+                                        ("busy", "layer: rgcn, bases: 3"), ("busy", "layer: rgcn, bases: 3, aggregation: mean")])
 def test_outputs_and_gradients_equal_pytorch_geometric(twin, task, more):
     tensors = twin(task, more)
-    out, param = run_torch(tensors, "mean" if "mean" in more else "sum")
+    kind = next((kind for kind in ("gin", "rgcn") if kind in more), "sage")
+    out, param = run_torch(tensors, "mean" if "mean" in more else "sum", kind)
     torch.testing.assert_close(tensors["out"].double(), out.detach(), rtol=1e-4, atol=1e-5)
     if task == "busy":
         loss = F.cross_entropy(out, tensors["y"], reduction="sum")
@@ -158,3 +203,17 @@ def test_colour_that_was_not_seen_at_the_cut_is_unknown(run, bin_dir, tmp_path):
     manifest = json.loads((tmp_path / "graph" / "manifest.json").read_text())
     assert next(column for entry in manifest["node_types"] if entry["name"] == "orders" for column in entry["columns"]
                 if column["name"] == "colour")["distinct"] == 4
+
+
+def test_sample_of_a_seed_is_a_function_of_seed_and_epoch(twin):
+    """Whatever else its block has; and of the seed alone if the latest neighbours are sampled."""
+    rows = lambda tensors: {name: parts(tensors, "numbers.")[name] for name in ("users", "orders")}  # noqa: E731
+    alone, among = twin("busy", first=3, count=1), twin("busy", first=0, count=8)
+    orders = rows(alone)["orders"][:6]  # The first hop, before the padding.
+    assert sum(bool((row == rows(among)["orders"]).all(1).any()) for row in orders) == len(orders)
+    later = twin("busy", first=SEEDS + 3, count=1)
+    assert torch.equal(rows(alone)["users"][:1], rows(later)["users"][:1])
+    assert not torch.equal(orders, rows(later)["orders"][:6])
+    assert torch.equal(rows(later)["orders"], rows(twin("busy", first=SEEDS + 3, count=1))["orders"])
+    same = [rows(twin("busy", "neighbours: latest", first=first, count=1))["orders"] for first in (3, SEEDS + 3)]
+    assert torch.equal(*same)

@@ -17,6 +17,12 @@ enum class NeighbourAggregation : uint8_t { sum, mean };
 template <>
 inline constexpr auto kWords<NeighbourAggregation> = std::to_array<std::string_view>({"sum", "mean"});
 
+/// What a layer computes for each edge type: GraphSAGE, GIN, or relational GCN, whose matrices of edge types
+/// are sums of shared ones.
+enum class RelationalLayer : uint8_t { sage, gin, rgcn };
+template <>
+inline constexpr auto kWords<RelationalLayer> = std::to_array<std::string_view>({"sage", "gin", "rgcn"});
+
 /// The rows that a seed of the test split can see: rows up to the `test_timestamp` of the data set (cutoff),
 /// or up to the seed's own time (rolling).
 enum class TestHistory : uint8_t { cutoff, rolling };
@@ -32,8 +38,12 @@ inline constexpr auto kWords<ValueError> = std::to_array<std::string_view>({"abs
 struct RelationalSection {
   std::string task = {};  ///< The name of a task of the data set.
   int64_t channels = 64;
+  RelationalLayer layer = RelationalLayer::sage;
+  int64_t bases = 8;  ///< Shared matrices of a layer of relational GCN.
   NeighbourAggregation aggregation = NeighbourAggregation::sum;
+  double dropout = 0;
   SampledNeighbours neighbours = SampledNeighbours::random;
+  int64_t samples = 10;  ///< Samples of a training seed: epoch e trains on sample (e - 1) mod samples.
   TestHistory test_history = TestHistory::cutoff;
   ValueError loss = ValueError::absolute;
 };
@@ -42,8 +52,12 @@ template <EitherOf<RelationalSection> Section, typename Visit>
 void visit_keys(Section& relational, Visit&& visit) {
   visit("task", relational.task, Text{});
   visit("channels", relational.channels, Range{1, 65536});
+  visit("layer", relational.layer, Choice<RelationalLayer>{});
+  visit("bases", relational.bases, Range{1, 65536});
+  visit("dropout", relational.dropout, Range{0, 0.99});
   visit("aggregation", relational.aggregation, Choice<NeighbourAggregation>{});
   visit("neighbours", relational.neighbours, Choice<SampledNeighbours>{});
+  visit("samples", relational.samples, Range{1, 65536});
   visit("test_history", relational.test_history, Choice<TestHistory>{});
   visit("loss", relational.loss, Choice<ValueError>{});
 }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "engine/data/curriculum.h"
+#include "engine/data/resampling.h"
 #include "sample/block/batches.h"
 
 namespace plimsoll {
@@ -16,6 +17,7 @@ struct EpochOrder {
   /// Whether each epoch has its own graphs, in their given order. `training` then has the graphs of the first
   /// epoch, and the graphs of later epochs have the indices that follow (sample/seeds/seed_blocks.h).
   bool fresh = false;
+  Resampling resampling = {};  ///< How shuffled graphs differ by epoch.
 
   /// Whether the graphs of all epochs are known before the run.
   bool known() const { return curriculum == nullptr || curriculum->known(); }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/data/resampling.h"
 #include "memory/charge.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
@@ -22,7 +23,8 @@ struct TrainingSplit {
                                          ///< in use.
   Charge texts{Tag::columns};            ///< Bytes of `used`, `contents` and `copies`.
   std::map<std::string, GraphList> left_out = {};  ///< Graphs of left-out attacks, by attack.
-  bool fresh_epochs = false;  ///< Whether each epoch trains on its own graphs (EpochOrder::fresh).
+  bool fresh_epochs = false;   ///< Whether each epoch trains on its own graphs (EpochOrder::fresh).
+  Resampling resampling = {};  ///< How training graphs differ by epoch.
 };
 
 /// The name under which the graphs of a left-out attack are evaluated.

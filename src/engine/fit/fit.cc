@@ -31,7 +31,8 @@ void require_enough_work(const FitOptions& options) {
   const TrainingSection& training = options.recipe->training;
   GraphList order(options.split->training);
   const EpochOrder first{options.split->training, options.curriculum,
-                         static_cast<uint64_t>(options.recipe->seed), options.split->fresh_epochs};
+                         static_cast<uint64_t>(options.recipe->seed), options.split->fresh_epochs,
+                         options.split->resampling};
   first.graphs_of(1, order);
   const auto batch = std::span(order).first(std::min(order.size(), static_cast<size_t>(training.batch_size)));
   require_ranks(options.run.ranks, {lanes_of(training, options.objective->parameters()),
@@ -268,7 +269,8 @@ class Fit {
     }
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
-    const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs};
+    const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs,
+                           options_.split->resampling};
     order.graphs_of(position_.epoch, held_.order);
     engine_.runner().prepare(batch(position_.step));
     engine_.expect(batch(position_.step));

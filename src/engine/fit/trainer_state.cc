@@ -97,6 +97,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .seed = static_cast<uint64_t>(options.recipe->seed),
       .curriculum = options.curriculum,
       .fresh_epochs = options.split->fresh_epochs,
+      .resampling = options.split->resampling,
       .epochs = training.max_epochs,
       .batch_size = training.batch_size,
       .predicted = {options.split->validation},

@@ -43,6 +43,7 @@ struct PlanInput {
   uint64_t seed = 0;                       ///< Seed for the shuffling of every epoch.
   const Curriculum* curriculum = nullptr;  ///< If null, all graphs are used in every epoch.
   bool fresh_epochs = false;               ///< Same meaning as EpochOrder::fresh.
+  Resampling resampling = {};              ///< How training graphs differ by epoch.
   int64_t epochs = 0;
   int64_t batch_size = 0;
   std::vector<std::span<const int64_t>> predicted = {};  ///< Lists to predict, each in its order.
@@ -59,7 +60,7 @@ struct PlanInput {
   std::optional<PlannedDevice> device = {};  ///< If set, the run is planned for this device, too.
 
   BlockShapes block_shapes() const { return {shapes, source->prefix_shapes(), source->part_counts()}; }
-  EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }
+  EpochOrder order() const { return {training, curriculum, seed, fresh_epochs, resampling}; }
 };
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/seconds.h"
@@ -24,9 +25,21 @@
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
+#include "sample/typed/sample_layout.h"
 
 namespace plimsoll {
 namespace {
+
+// Returns the terms of a block that was read. Its terms before are a bound if seeds have several samples.
+BlockTerms terms_of_read(const GraphBlock& block, const RowWidths& widths, BlockTerms terms) {
+  if (widths.layout == nullptr) return terms;
+  std::vector<int64_t> padding(block.parts.size(), 0);
+  widths.layout->add_padding(padding);
+  for (size_t i = 0; i < padding.size(); ++i) terms.terms[kTerms + i] = block.parts[i] - padding[i];
+  terms.terms[kNodes] = block.nodes();
+  terms.terms[kEdges] = block.edge_count();
+  return terms;
+}
 
 class Planner {
  public:
@@ -284,7 +297,7 @@ class Planner {
                     in_.source->room());
     in_.source->read(work.worst, block);
     const int64_t found = work.record(engine, block, range).peak().bytes;
-    const int64_t expected = work.plan->peak(terms).bytes;
+    const int64_t expected = work.plan->peak(terms_of_read(block, in_.source->widths(), terms)).bytes;
     if (found != expected && work.plan->exact())
       work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run needed {}, not {}",
                                          terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),

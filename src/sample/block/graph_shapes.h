@@ -20,16 +20,20 @@ struct GraphShape {
   int32_t pairs = 0;  ///< Node pairs to predict.
 };
 
-/// Consecutive graphs of a source, first .. end-1, whose sizes are not known before the run. One shape bounds
-/// the sizes of all of them.
+/// The graphs of a source whose sizes are bounded instead of stored: consecutive graphs, first .. end-1, with
+/// sizes that are not known before the run and one shape for all of them; or repeated graphs.
 struct BoundedGraphs {
   int64_t first = 0;
   int64_t end = 0;
+  /// If above 0, only graphs 0 .. period-1 have shapes. Graph g is graph g % period in another epoch, and the
+  /// shape of that one bounds both.
+  int64_t period = 0;
 
   bool empty() const { return first == end; }
   bool contains(int64_t graph) const { return first <= graph && graph < end; }
   /// Returns the index of the stored shape of a graph; bounded graphs share one stored shape.
   size_t place_of(int64_t graph) const {
+    if (period > 0) return static_cast<size_t>(graph % period);
     if (graph < first || empty()) return static_cast<size_t>(graph);
     return static_cast<size_t>(graph < end ? first : graph - (end - first) + 1);
   }

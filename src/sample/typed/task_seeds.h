@@ -46,6 +46,7 @@ class TaskSeeds {
   SeedTask kind() const { return kind_; }
   const std::string& entity() const { return entity_; }
 
+  bool is_training(int64_t seed) const { return splits_[part_of(seed)].name == kTrain; }
   int64_t node(int64_t seed) const;
   int64_t time(int64_t seed) const;
   /// Returns the value to predict; NaN if it is missing or hidden.

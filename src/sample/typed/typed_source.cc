@@ -78,7 +78,8 @@ struct TypedSource::Reader {
 
   TypedSampler sampler;
   TypedSample sample;
-  std::vector<int64_t> next;  // Next place in the block for each count of the layout.
+  std::vector<int64_t> next;    // Next place in the block for each count of the layout.
+  std::vector<int32_t> counts;  // The counts of `sample`.
 };
 
 /// Holds a reader that no other thread uses. The constructor waits for a free reader.
@@ -151,24 +152,43 @@ std::span<const int32_t> TypedSource::counts_of(int64_t graph) const {
   return std::span(counts_).subspan(static_cast<size_t>(graph) * layout_.counts, layout_.counts);
 }
 
+// Samples a graph, and counts its nodes and edges.
 void TypedSource::sample(int64_t graph, Reader& reader) const {
-  const int64_t node = seeds_.node(graph);
-  const int64_t time = std::min(seeds_.time(graph), last_time_);
+  const int64_t node = seeds_.node(graph % graphs());
+  const int64_t time = std::min(seeds_.time(graph % graphs()), last_time_);
   const TypedSeeds seed{layout_.nodes[layout_.seeds].type, std::span(&node, 1), std::span(&time, 1)};
-  reader.sampler.sample(std::span(&seed, 1), /*epoch=*/0, reader.sample);
+  reader.sampler.sample(std::span(&seed, 1), static_cast<uint32_t>(graph / graphs()), reader.sample);
+  count(reader.sample, reader.counts);
 }
 
 // Adds up the numbers of each hop.
-void TypedSource::count(const TypedSample& sample, int32_t* counts) const {
+void TypedSource::count(const TypedSample& sample, std::span<int32_t> counts) const {
   for (const SampleLayout::Nodes& type : layout_.nodes) {
     const auto& per_hop = sample.nodes[type.type].per_hop;
     std::inclusive_scan(per_hop.begin() + static_cast<std::ptrdiff_t>(type.first_hop), per_hop.end(),
-                        counts + type.first_count);
+                        counts.begin() + static_cast<std::ptrdiff_t>(type.first_count));
   }
   for (const SampleLayout::Edges& type : layout_.edges) {
     const auto& per_hop = sample.edges[type.type].per_hop;  // The first entry is hop 1.
     std::inclusive_scan(per_hop.begin() + static_cast<std::ptrdiff_t>(type.first_hop) - 1, per_hop.end(),
-                        counts + type.first_count);
+                        counts.begin() + static_cast<std::ptrdiff_t>(type.first_count));
+  }
+}
+
+// The latest neighbours are the same in every sample, and seeds of other splits have one.
+int64_t TypedSource::samples_of(int64_t seed) const {
+  const bool is_drawn = options_.strategy == TemporalStrategy::uniform;
+  return is_drawn && seeds_.is_training(seed) ? options_.samples : 1;
+}
+
+// Stores the maximum of each count over the samples of a seed.
+void TypedSource::count_samples(int64_t seed, Reader& reader) const {
+  const std::span<int32_t> counts =
+      std::span(counts_).subspan(static_cast<size_t>(seed) * layout_.counts, layout_.counts);
+  for (int64_t s = 0; s < samples_of(seed); ++s) {
+    sample(seed + s * graphs(), reader);
+    std::ranges::transform(counts, reader.counts, counts.begin(),
+                           [](int32_t before, int32_t now) { return std::max(before, now); });
   }
 }
 
@@ -184,8 +204,7 @@ Vector<GraphShape, Tag::columns> TypedSource::shapes(int threads) const {
     BorrowedReader reader(*this);
     const int64_t end = std::min((piece + 1) * kSeedsAtOnce, graphs);
     for (int64_t graph = piece * kSeedsAtOnce; graph < end; ++graph) {
-      sample(graph, *reader);
-      count((*reader).sample, &counts_[static_cast<size_t>(graph) * layout_.counts]);
+      count_samples(graph, *reader);
       GraphShape& shape = shapes[static_cast<size_t>(graph)];
       const std::span<const int32_t> counts = counts_of(graph);
       for (const auto& type : layout_.nodes)
@@ -205,6 +224,7 @@ void TypedSource::make_readers(int threads) const {
   for (int i = 0; i < threads; ++i) {
     free_.push_back(std::make_unique<Reader>(topology_, options_));
     free_.back()->next.resize(layout_.counts);
+    free_.back()->counts.resize(layout_.counts);
   }
 }
 
@@ -220,15 +240,17 @@ void TypedSource::grow_readers() const {
   }
   const MutexLock lock(mutex_);
   for (const std::unique_ptr<Reader>& reader : free_)
-    for (const int64_t graph : largest) sample(graph, *reader);
+    for (const int64_t seed : largest)
+      for (int64_t s = 0; s < samples_of(seed); ++s) sample(seed + s * graphs(), *reader);
 }
 
-void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  block.clear();
+// Makes room for the samples of these graphs. Their counts have to be known before the first is written, so
+// each is sampled twice.
+void TypedSource::size_block(std::span<const int64_t> graphs, Reader& reader, GraphBlock& block) const {
   block.parts.assign(layout_.counts, 0);
   for (const int64_t graph : graphs) {
-    const std::span<const int32_t> counts = counts_of(graph);
-    for (size_t i = 0; i < layout_.counts; ++i) block.parts[i] += counts[i];
+    sample(graph, reader);
+    for (size_t i = 0; i < layout_.counts; ++i) block.parts[i] += reader.counts[i];
   }
   layout_.add_padding(block.parts);
   const std::span<const int64_t> all(block.parts);
@@ -243,7 +265,13 @@ void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const
   block.x.resize(numbers);
   block.codes.resize(codes);
   block.edges.resize(2 * edges);
+}
+
+void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
+  block.clear();
   BorrowedReader reader(*this);
+  size_block(graphs, *reader, block);
+  const std::span<const int64_t> all(block.parts);
   // The nodes of a hop follow those of earlier hops.
   const auto start = [&](const auto& type) {
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop)
@@ -276,7 +304,7 @@ void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const
   sample(graph, reader);
   write_nodes(graph, reader, block);
   write_edges(reader, block);
-  const std::span<const int32_t> counts = counts_of(graph);
+  const std::span<const int32_t> counts(reader.counts);
   int64_t nodes = 0, edges = 0;
   for (const auto& type : layout_.nodes) nodes += layout_.within(type, layout_.hops, counts);
   for (const auto& type : layout_.edges) edges += layout_.within(type, layout_.hops, counts);
@@ -290,13 +318,14 @@ void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const
   block.node_ptr.push_back(block.node_ptr.back() + nodes);
   block.edge_ptr.push_back(block.edge_ptr.back() + edges);
   const bool has_label = seeds_.kind() != SeedTask::regression;
-  block.y.push_back(has_label ? seeds_.label(graph) : 0);
-  if (!has_label) block.targets.push_back(static_cast<float>(seeds_.value(graph)));
+  const int64_t seed = graph % graphs();
+  block.y.push_back(has_label ? seeds_.label(seed) : 0);
+  if (!has_label) block.targets.push_back(static_cast<float>(seeds_.value(seed)));
 }
 
 void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const {
   const std::span<const int64_t> all(block.parts);
-  const int64_t time = seeds_.time(graph);
+  const int64_t time = seeds_.time(graph % graphs());
   float* numbers = block.x.data();
   int32_t* codes = block.codes.data();
   for (size_t t = 0; t < layout_.nodes.size(); ++t) {

@@ -25,12 +25,17 @@ struct TypedSourceOptions {
   /// rows themselves, and always see rows up to their own time.
   bool rolling = false;
   uint64_t seed = 0;  ///< Seed of the draws.
+  /// Samples of each training seed that shapes() bounds, at least 1.
+  int64_t samples = 1;
 };
 
 /// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
-/// sample. The sample is a separate tree without nodes or edges later than the seed. It is the same in every
-/// epoch. A block merges the samples of its seeds (GraphBlock::parts). Columns and lists are read from mapped
-/// files.
+/// sample. The sample is a separate tree without nodes or edges later than the seed. A block merges the samples
+/// of its seeds (GraphBlock::parts). Columns and lists are read from mapped files.
+///
+/// Each training seed has TypedSourceOptions::samples samples: graph `seed + s * graphs()` is sample s. Its
+/// draws are those of epoch s of TypedSampler. The shape and counts of a seed are the maximum over its
+/// samples, so the plan of a run bounds every block. Samples of the latest neighbours are all the same.
 ///
 /// Statistics and vocabularies come from rows known at the training cut (NodeInputs). Each reading thread
 /// uses a separate sampler, which shapes() makes.
@@ -50,6 +55,8 @@ class TypedSource final : public BlockSource {
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const int32_t> part_counts() const override { return counts_; }
+  BoundedGraphs bounded() const override { return {.period = graphs()}; }
+  int64_t samples() const { return options_.samples; }
 
   const TypedGraphView& graph() const { return graph_; }
   const SampleLayout& layout() const { return layout_; }
@@ -66,8 +73,11 @@ class TypedSource final : public BlockSource {
   void make_inputs();
   void make_readers(int threads) const;
   void sample(int64_t graph, Reader& reader) const;
-  void count(const TypedSample& sample, int32_t* counts) const;
+  void count(const TypedSample& sample, std::span<int32_t> counts) const;
+  int64_t samples_of(int64_t seed) const;
+  void count_samples(int64_t seed, Reader& reader) const;
   void grow_readers() const;
+  void size_block(std::span<const int64_t> graphs, Reader& reader, GraphBlock& block) const;
   void append(int64_t graph, Reader& reader, GraphBlock& block) const;
   void write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const;
   void write_edges(const Reader& reader, GraphBlock& block) const;

@@ -22,7 +22,7 @@ void require_types(const std::filesystem::path& folder) {
         "`plimsoll ingest tables`, or set task: node_classification");
 }
 
-TypedSourceOptions source_options(const Recipe& recipe) {
+TypedSourceOptions source_options(const Recipe& recipe, int64_t samples) {
   if (recipe.relational.task.empty())
     throw UsageError(
         "relational.task: found no name, expected a task of the data set; `plimsoll inspect` "
@@ -32,7 +32,8 @@ TypedSourceOptions source_options(const Recipe& recipe) {
           .strategy = recipe.relational.neighbours == SampledNeighbours::latest ? TemporalStrategy::last
                                                                                 : TemporalStrategy::uniform,
           .rolling = recipe.relational.test_history == TestHistory::rolling,
-          .seed = static_cast<uint64_t>(recipe.seed)};
+          .seed = static_cast<uint64_t>(recipe.seed),
+          .samples = samples};
 }
 
 }  // namespace
@@ -42,11 +43,12 @@ struct RelationalData::Opened {
   const TypedSource* seeds;
 };
 
-RelationalData::Opened RelationalData::open(const std::filesystem::path& folder, const Recipe& recipe) {
+RelationalData::Opened RelationalData::open(const std::filesystem::path& folder, const Recipe& recipe,
+                                            int64_t samples) {
   require_types(folder);
   std::unique_ptr<TypedSource> source;
   try {
-    source = std::make_unique<TypedSource>(folder, source_options(recipe));
+    source = std::make_unique<TypedSource>(folder, source_options(recipe, samples));
   } catch (const Json::exception& error) {
     throw InputError(
         fmt::format("{}: damaged manifest.json: {}; ingest the tables again", folder.string(), error.what()));
@@ -58,8 +60,8 @@ RelationalData::Opened RelationalData::open(const std::filesystem::path& folder,
   return opened;
 }
 
-RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe)
-    : RelationalData(folder, recipe, open(folder, recipe)) {}
+RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe, int64_t samples)
+    : RelationalData(folder, recipe, open(folder, recipe, samples)) {}
 
 RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened)
     : TrainingData(folder, recipe, std::move(opened.data)), seeds_(opened.seeds) {}
@@ -74,7 +76,9 @@ GraphList RelationalData::graphs_of(const std::string& split) const {
 }
 
 TrainingSplit RelationalData::split() const {
-  TrainingSplit split{.training = graphs_of(kTrain), .validation = graphs_of(kValidation)};
+  TrainingSplit split{.training = graphs_of(kTrain),
+                      .validation = graphs_of(kValidation),
+                      .resampling = {.period = seeds_->graphs(), .samples = seeds_->samples()}};
   if (split.training.empty() || split.validation.empty())
     throw InputError(
         fmt::format("{}: the task has no labelled seeds in the split {}; make its labels with the relbench "

@@ -12,8 +12,9 @@ namespace plimsoll {
 /// A graph with node types, seen as the seeds of the task that a recipe names.
 class RelationalData : public TrainingData {
  public:
-  /// Errors: those of TypedSource; UsageError for a recipe that does not name a task.
-  RelationalData(const std::filesystem::path& folder, const Recipe& recipe);
+  /// `samples` is the number of samples of a training seed; only training needs more than one. Errors: those
+  /// of TypedSource; UsageError for a recipe that does not name a task.
+  RelationalData(const std::filesystem::path& folder, const Recipe& recipe, int64_t samples = 1);
 
   const TypedSource& seeds() const { return *seeds_; }
   /// Returns the indices of the labelled seeds of a split; empty if it has none.
@@ -24,7 +25,7 @@ class RelationalData : public TrainingData {
  private:
   struct Opened;
   RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
-  static Opened open(const std::filesystem::path& folder, const Recipe& recipe);
+  static Opened open(const std::filesystem::path& folder, const Recipe& recipe, int64_t samples);
 
   const TypedSource* seeds_;  // Owned by TrainingData.
 };

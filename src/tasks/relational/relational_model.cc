@@ -36,6 +36,9 @@ HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_
   options.seeds = static_cast<int64_t>(layout.seeds);
   options.layers = static_cast<int64_t>(layout.hops);
   options.channels = recipe.relational.channels;
+  options.layer = recipe.relational.layer;
+  options.bases = recipe.relational.bases;
+  options.dropout = recipe.relational.dropout;
   options.mean = recipe.relational.aggregation == NeighbourAggregation::mean;
   options.values = source.seeds().kind() == SeedTask::regression;
   options.outputs = options.values ? 1 : classes;

@@ -42,7 +42,7 @@ class RelationalTraining final : public Training {
   explicit RelationalTraining(RunRequest request)
       : request_((require_supported(request), std::move(request))),
         recipe_(without_recomputation(request_.recipe)),
-        data_(request_.data, recipe_),
+        data_(request_.data, recipe_, std::min(recipe_.relational.samples, recipe_.training.max_epochs)),
         shapes_(read_shapes(data_.source(), request_.memory.threads)),
         split_(data_.split()) {}
 
@@ -81,7 +81,7 @@ class RelationalTraining final : public Training {
 
   FitOptions fit_options(const Objective& objective, const RunOptions& run) const {
     return {.source = &data_.source(),
-            .shapes = shapes_,
+            .shapes = {shapes_, data_.source().bounded()},
             .objective = &objective,
             .recipe = &recipe_,
             .split = &split_,
