@@ -30,8 +30,8 @@ struct TypedSourceOptions {
 };
 
 /// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
-/// sample. The sample is a separate tree without nodes or edges later than the seed. A block merges the samples
-/// of its seeds (GraphBlock::parts). Columns and lists are read from mapped files.
+/// sample. The sample is a separate tree without nodes or edges later than the seed. A block merges the
+/// samples of its seeds (GraphBlock::parts). Columns and lists are read from mapped files.
 ///
 /// Each training seed has TypedSourceOptions::samples samples: graph `seed + s * graphs()` is sample s. Its
 /// draws are those of epoch s of TypedSampler. The shape and counts of a seed are the maximum over its
