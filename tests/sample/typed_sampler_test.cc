@@ -326,6 +326,40 @@ TEST(TypedSampler, KeepsWithinTheBudgetOrSaysSo) {
   EXPECT_EQ(columns_of(out), columns_of(expected));
 }
 
+// The samples with the largest sizes need all the memory that any other sample needs, also where edges of a
+// list are not known yet (KnownEdges::gaps).
+void expect_no_growth(const RandomTypedGraph& graph) {
+  const TypedTopology topology = graph.topology();
+  const auto make = [&] { return TypedSampler(topology, {.fan_outs = four_times({3, 2, 2})}, 7); };
+  const std::vector<TimedSeed> seeds = random_seeds(graph.users, 400, 6);
+  const auto sample = [&](TypedSampler& sampler, size_t i, TypedSample& out) {
+    const TypedSeeds seed{kUsers, std::span(&seeds[i].node, 1), std::span(&seeds[i].time, 1)};
+    sampler.sample(std::span(&seed, 1), 1, out);
+    std::vector<int64_t> sizes(sampler.scratch_sizes().begin(), sampler.scratch_sizes().end());
+    for (const auto& nodes : out.nodes) sizes.push_back(std::ssize(nodes.node));
+    for (const auto& edges : out.edges) sizes.push_back(std::ssize(edges.edge));
+    return sizes;
+  };
+  std::vector<std::pair<int64_t, size_t>> largest;
+  TypedSampler first = make();
+  TypedSample of_first;
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    const std::vector<int64_t> sizes = sample(first, i, of_first);
+    largest.resize(sizes.size(), {-1, 0});
+    for (size_t s = 0; s < sizes.size(); ++s) largest[s] = std::max(largest[s], {sizes[s], i});
+  }
+  TypedSampler sampler = make();
+  TypedSample out;
+  for (const auto& [size, seed] : largest) sample(sampler, seed, out);
+  const int64_t held = Ledger::process().held();
+  for (size_t i = 0; i < seeds.size(); ++i) sample(sampler, i, out);
+  EXPECT_EQ(Ledger::process().held(), held);
+}
+
+TEST(TypedSampler, NeedsNoMemoryBeyondThatOfItsLargestSizes) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) expect_no_growth(RandomTypedGraph(30, 80, 12, seed));
+}
+
 TEST(TypedSampler, NoSeedsNoNodes) {
   const RandomTypedGraph graph(30, 80, 12, 16);
   const TypedSample out = sample_of(graph.topology(), {.fan_outs = four_times({3, 3})}, kOrders, {});

@@ -82,6 +82,7 @@ void TypedSampler::begin(std::span<const TypedSeeds> seeds, uint32_t epoch, Type
     for (TypedSample::Column* column : {&edges.row, &edges.col, &edges.edge, &edges.per_hop}) column->clear();
   keys_.clear();
   spans_.clear();
+  scratch_sizes_.assign(topology_.edges().size() + kScratchSizes, 0);
   is_timed_ = std::ranges::any_of(seeds, [](const TypedSeeds& some) { return !some.times.empty(); });
   for (const TypedSeeds& some : seeds) add_seeds(some, epoch, out);
   for (size_t type = 0; type < out.nodes.size(); ++type) {
@@ -90,6 +91,10 @@ void TypedSampler::begin(std::span<const TypedSeeds> seeds, uint32_t epoch, Type
     nodes.per_hop.push_back(static_cast<int64_t>(nodes.node.size()));
     tables_[type].begin(nodes.node, nodes.batch, options_.disjoint || is_timed_);
   }
+}
+
+void TypedSampler::raise(size_t place, size_t size) {
+  scratch_sizes_[place] = std::max(scratch_sizes_[place], static_cast<int64_t>(size));
 }
 
 void TypedSampler::add_seeds(const TypedSeeds& seeds, uint32_t epoch, TypedSample& out) {
@@ -156,8 +161,12 @@ void TypedSampler::choose(size_t edge_type, int64_t fan_out, TypedSample& out) {
   const size_t first = expanded_[topology_.edges()[edge_type].target].first;
   size_t count = edges.edge.size();
   size_t max = count;
-  for (const EdgeRange& list : lists_)
+  for (const EdgeRange& list : lists_) {
     max += static_cast<size_t>(NeighbourChoice::max(list.degree, fan_out, options_.replace));
+    raise(kLongestList, static_cast<size_t>(list.degree));
+  }
+  raise(edge_type, max);
+  raise(kLists, lists_.size());
   edges.edge.resize(max);
   edges.col.resize(max);
   for (size_t i = 0; i < lists_.size(); ++i) {
@@ -174,6 +183,7 @@ int64_t TypedSampler::choose_from(size_t edge_type, EdgeRange list, int64_t fan_
                                   int64_t node, int64_t* to) {
   NeighbourChoice::Without without;
   if (is_timed_ && known_.may_have_gaps(edge_type)) without = known_.gaps(edge_type, list, spans_[tree].last);
+  raise(kGaps, without.size());
   if (is_timed_ && options_.strategy == TemporalStrategy::last && fan_out >= 0)
     list = latest_edges(list, fan_out, without);
   Draws draws(keys_[tree], Purpose::neighbours, static_cast<uint64_t>(node),

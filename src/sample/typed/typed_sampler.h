@@ -70,6 +70,11 @@ class TypedSampler {
   /// BudgetExceeded.
   void sample(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
 
+  /// Returns sizes that determine what the last sample needed of the memory that this and the sample keep, in
+  /// addition to its nodes and edges: for each edge type, the edges it might have had before those that are
+  /// not known were left out; then the lists of a hop, the longest list, and the gaps of a list.
+  std::span<const int64_t> scratch_sizes() const { return scratch_sizes_; }
+
  private:
   void begin(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
   void add_seeds(const TypedSeeds& seeds, uint32_t epoch, TypedSample& out);
@@ -79,6 +84,9 @@ class TypedSampler {
   int64_t choose_from(size_t edge_type, EdgeRange list, int64_t fan_out, size_t tree, int64_t node,
                       int64_t* to);
   void number(size_t edge_type, size_t first_edge, TypedSample& out);
+  enum ScratchSize : size_t { kLists, kLongestList, kGaps, kScratchSizes };
+  void raise(size_t place, size_t size);
+  void raise(ScratchSize which, size_t size) { raise(topology_.edges().size() + which, size); }
 
   // The nodes of a type that a hop expands.
   struct Expanded {
@@ -97,6 +105,7 @@ class TypedSampler {
   Vector<uint64_t, Tag::blocks> keys_;    // Key of each seed.
   Vector<TimeSpan, Tag::blocks> spans_;   // Times that each seed knows.
   Vector<EdgeRange, Tag::blocks> lists_;  // Lists of the nodes that a hop expands.
+  std::vector<int64_t> scratch_sizes_;
 };
 
 }  // namespace plimsoll

@@ -71,6 +71,16 @@ TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopol
 
 }  // namespace
 
+/// The largest of some sizes, and the graph with the lowest number that has it.
+struct TypedSource::Largest {
+  int64_t size = -1;
+  int64_t graph = 0;
+
+  void add(const Largest& other) {
+    if (other.size > size || (other.size == size && other.graph < graph)) *this = other;
+  }
+};
+
 /// Objects that one thread needs for reading.
 struct TypedSource::Reader {
   Reader(const TypedTopology& topology, const TypedSourceOptions& options)
@@ -80,6 +90,16 @@ struct TypedSource::Reader {
   TypedSample sample;
   std::vector<int64_t> next;    // Next place in the block for each count of the layout.
   std::vector<int32_t> counts;  // The counts of `sample`.
+  // For each count and each scratch size, the largest among the samples that shapes() has made.
+  std::vector<Largest> largest;
+
+  void note_sizes(int64_t graph) {
+    const std::span<const int64_t> scratch = sampler.scratch_sizes();
+    largest.resize(counts.size() + scratch.size());
+    auto to = largest.begin();
+    for (const int32_t count : counts) (to++)->add({count, graph});
+    for (const int64_t size : scratch) (to++)->add({size, graph});
+  }
 };
 
 /// Holds a reader that no other thread uses. The constructor waits for a free reader.
@@ -187,6 +207,7 @@ void TypedSource::count_samples(int64_t seed, Reader& reader) const {
       std::span(counts_).subspan(static_cast<size_t>(seed) * layout_.counts, layout_.counts);
   for (int64_t s = 0; s < samples_of(seed); ++s) {
     sample(seed + s * graphs(), reader);
+    reader.note_sizes(seed + s * graphs());
     std::ranges::transform(counts, reader.counts, counts.begin(),
                            [](int32_t before, int32_t now) { return std::max(before, now); });
   }
@@ -198,6 +219,13 @@ Vector<GraphShape, Tag::columns> TypedSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
   counts_.assign(static_cast<size_t>(graphs) * layout_.counts, 0);
   make_readers(threads);
+  Mutex progress_mutex;
+  int64_t done = 0;
+  const auto count_done = [&](int64_t seeds) {
+    const MutexLock lock(progress_mutex);
+    done += seeds;
+    if (progress_) progress_(done, graphs);
+  };
   Workers workers(threads);
   workers.run_ordered((graphs + kSeedsAtOnce - 1) / kSeedsAtOnce, [&](int64_t piece, Turn&) {
     throw_if_interrupted("seeds were sampled");
@@ -213,6 +241,7 @@ Vector<GraphShape, Tag::columns> TypedSource::shapes(int threads) const {
         shape.edges += static_cast<int32_t>(layout_.within(type, layout_.hops, counts));
       if (seeds_.kind() != SeedTask::regression) shape.label = static_cast<int32_t>(seeds_.label(graph));
     }
+    count_done(end - piece * kSeedsAtOnce);
   });
   grow_readers();
   return shapes;
@@ -228,20 +257,17 @@ void TypedSource::make_readers(int threads) const {
   }
 }
 
-// Samples the seeds with the most nodes and edges of each type and hop with every reader, so that no reader
+// Has every reader make the samples that need the most of each memory that a reader keeps, so that no reader
 // later needs more memory than was known when the run was planned.
 void TypedSource::grow_readers() const {
-  std::vector<int64_t> largest;
-  for (size_t count = 0; count < layout_.counts; ++count) {
-    int64_t found = 0;
-    for (int64_t graph = 1; graph < graphs(); ++graph)
-      if (counts_of(graph)[count] > counts_of(found)[count]) found = graph;
-    largest.push_back(found);
-  }
   const MutexLock lock(mutex_);
+  std::vector<Largest> largest;
+  for (const std::unique_ptr<Reader>& reader : free_) {
+    largest.resize(std::max(largest.size(), reader->largest.size()));
+    for (size_t i = 0; i < reader->largest.size(); ++i) largest[i].add(reader->largest[i]);
+  }
   for (const std::unique_ptr<Reader>& reader : free_)
-    for (const int64_t seed : largest)
-      for (int64_t s = 0; s < samples_of(seed); ++s) sample(seed + s * graphs(), *reader);
+    for (const Largest& found : largest) sample(found.graph, *reader);
 }
 
 // Makes room for the samples of these graphs. Their counts have to be known before the first is written, so

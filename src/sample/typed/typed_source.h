@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -51,6 +53,10 @@ class TypedSource final : public BlockSource {
   int64_t edge_features() const override { return 0; }
   RowWidths widths() const override { return widths_; }
   const GraphSetTables& tables() const override { return tables_; }
+  /// Receives the seeds that are sampled, of all, while shapes() samples, from one thread at a time.
+  using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
+  /// Sets who receives it. No thread may be in shapes().
+  void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
   /// Call it after shapes().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
@@ -67,6 +73,7 @@ class TypedSource final : public BlockSource {
   std::vector<std::string> left_out() const;
 
  private:
+  struct Largest;
   struct Reader;
   class BorrowedReader;
 
@@ -93,6 +100,7 @@ class TypedSource final : public BlockSource {
   int64_t last_time_;  // No seed sees a row after this time.
   RowWidths widths_;
   GraphSetTables tables_;
+  mutable SamplingProgress progress_;
   mutable Vector<int32_t, Tag::columns> counts_;  // [graphs, layout_.counts]
 
   mutable Mutex mutex_;

@@ -10,6 +10,7 @@
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_model.h"
 #include "telemetry/counted.h"
+#include "telemetry/progress.h"
 
 namespace plimsoll {
 namespace {
@@ -43,7 +44,7 @@ class RelationalTraining final : public Training {
       : request_((require_supported(request), std::move(request))),
         recipe_(without_recomputation(request_.recipe)),
         data_(request_.data, recipe_, std::min(recipe_.relational.samples, recipe_.training.max_epochs)),
-        shapes_(read_shapes(data_.source(), request_.memory.threads)),
+        shapes_(shapes_of_data()),
         split_(data_.split()) {}
 
   const TrainingData& data() const override { return data_; }
@@ -71,6 +72,16 @@ class RelationalTraining final : public Training {
   }
 
  private:
+  // Shows how many seeds are sampled.
+  Vector<GraphShape, Tag::columns> shapes_of_data() const {
+    if (!request_.writes()) return read_shapes(data_.source(), request_.memory.threads);
+    Progress progress("sample", "seeds");
+    data_.seeds().report_sampling([&](int64_t done, int64_t total) { progress.update(done, total); });
+    auto shapes = read_shapes(data_.source(), request_.memory.threads);
+    data_.seeds().report_sampling({});
+    return shapes;
+  }
+
   std::unique_ptr<GraphModel> make_model() const {
     int64_t highest = 1;
     for (const GraphList* list : {&split_.training, &split_.validation})
