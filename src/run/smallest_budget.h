@@ -14,8 +14,8 @@ namespace plimsoll {
 /// The budget of a command, and how to report that it is too small.
 struct StatedBudget {
   std::string purpose;  ///< Purpose of the work, such as "to evaluate runs/gat".
-  MemoryShare memory;   ///< If its budget is 0, errors of the work are passed on unchanged.
-  /// Lifts the limits that hold the process to the budget.
+  MemoryShare memory;   ///< If its budget is 0, do_within() passes on errors of the work unchanged.
+  /// Removes the limits that enforce the budget on the process.
   std::function<void()> release = [] {};
 };
 
@@ -28,7 +28,7 @@ int64_t budget_of(const Rehearse& rehearse, const MemoryShare& memory);
 
 /// Returns the error for a budget that lacks at least `missing` bytes: BudgetTooSmall, which names the
 /// smallest budget that works. Raises the cap of the ledger to the limits of the machine, permanently.
-/// Errors: those of the work; BudgetExceeded if these limits are too low to compute it.
+/// Errors: those of the work; BudgetExceeded if these limits are too low for the rehearsal.
 BudgetTooSmall refusal_of(const StatedBudget& budget, int64_t missing, const Rehearse& rehearse);
 
 /// Calls work() within a budget. Errors: those of the work; if the budget is too small, the one that

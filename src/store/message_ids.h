@@ -18,7 +18,7 @@ inline constexpr size_t kMaxChannels = 64;  ///< Maximum number of channels of a
 /// Distinct messages in ascending order.
 using MessageKeys = Vector<MessageKey, Tag::columns>;
 
-/// Messages by index, as nodes of graphs refer to them.
+/// The messages to which nodes of graphs refer by index.
 struct MessageIds {
   MessageKeys keys;
   /// Names of channels, indexed by the channel of a key; empty if each recording has one channel.
@@ -29,7 +29,7 @@ struct MessageIds {
   bool operator==(const MessageIds&) const = default;
 };
 
-/// Returns a view of the keys as a tensor of I64.
+/// Returns a view of the keys as a tensor of dtype I64.
 TensorSpan as_tensor(const MessageKeys& keys);
 
 /// Returns the names of channels in a model file: the JSON list "plimsoll.channels" of its metadata. Empty if

@@ -18,7 +18,8 @@ struct WindowResult {
   StreamedWindow window;
   /// The fused score, whose alarm level is 1; log-odds for a detector without a fused score.
   float score = 0;
-  /// The score of each part of a fused score alone (can/detector/fusion.h); absent without a fused score.
+  /// The score that each part of the fused score gives alone (can/detector/fusion.h); absent if the detector
+  /// has no fused score.
   std::optional<std::array<float, kFusedParts>> by_part = {};
   bool alarm = false;  ///< Never true for a partial window at the end of a recording, unless it is the first
                        ///< window of the stream.
@@ -47,7 +48,7 @@ class StreamDetector {
   /// BudgetExceeded; with adopted IDs also what require_calibratable() throws.
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
-  /// Starts another recording. Errors: InputError for windows by time of frames without times.
+  /// Starts another recording. Errors: InputError if windows are by time, but the frames have no times.
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
   /// Continues the stream after `before`, which evaluated the windows so far.
   void follow(const StreamDetector& before) { first_ = before.first_; }
@@ -56,7 +57,7 @@ class StreamDetector {
     return stream_.add(frames, channels);
   }
   void end() { stream_.end(); }
-  /// Evaluates complete windows now, without waiting for the frames after them, which may never arrive.
+  /// Lets next() evaluate complete windows without waiting for the frames after them, which may never arrive.
   void stop_waiting() { stream_.stop_waiting(); }
   /// Evaluates the next window if all frames that it needs have arrived (WindowStream::next()); false if not.
   bool next(WindowResult& result);
@@ -64,7 +65,7 @@ class StreamDetector {
   /// The frames that another detector needs to continue from here without losing any.
   FrameSpans pending() const { return stream_.pending(); }
 
-  // Focus, graph and messages of the last window that next() returned.
+  // The focus, graph and messages of the last window that next() evaluated.
   Focus focus(size_t max) const { return focus_of(scorer_.network(), stream_.graph(), max); }
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The message of each node, known or not.
@@ -74,7 +75,7 @@ class StreamDetector {
     return vocabulary_.index(key) < vocabulary_.size() ||
            std::ranges::find(adopted_, static_cast<uint32_t>(key)) != adopted_.end();
   }
-  /// The name of a message's channel; empty if windows are of single channels.
+  /// The name of a message's channel; empty if each window is of a single channel.
   std::string channel_of(MessageKey key) const {
     return plimsoll::channel_of(key, stream_.known_channels(), stream_.channels());
   }

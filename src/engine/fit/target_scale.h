@@ -8,20 +8,20 @@
 
 namespace plimsoll {
 
-/// Mean and standard deviation of each target over the training graphs or nodes. A model learns targets in
-/// these units. The deviation of a constant target is set to 1.
+/// Mean and standard deviation of each target over the training graphs or nodes. A model learns
+/// (target - mean) / deviation. The deviation of a constant target is set to 1.
 struct TargetScale {
   std::vector<float> mean;
   std::vector<float> deviation;
 };
 
 /// Computes the scale for a source that has targets. Unknown targets are left out. Sums are computed in
-/// double precision and in the order of the list (Welford, Technometrics 1962), so that the result is the
-/// same on every machine. Errors: InputError for an infinite target, for a training or validation graph
-/// without a target, and if no training or no validation node has one.
+/// double precision and in the order of the training list (Welford, Technometrics 1962), so that the result
+/// is the same on every machine. Errors: InputError for an infinite target, for a training or validation
+/// graph without a target, and if no training or no validation node has one.
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split);
-/// Computes the scale over nodes of one giant graph that has numbers to predict. Errors: Interrupted;
-/// InputError if none of the nodes has a known number.
+/// Computes the scale over `nodes` of one giant graph whose nodes have numbers to predict. Errors:
+/// Interrupted; InputError if none of the nodes has a known number.
 TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes);
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// Maps IDs to nodes. It has pairs of ID and node, sorted by ID, on disk if they do not fit into memory. IDs
-/// are numbers of the user, or hashes of text IDs. Not thread-safe.
+/// Maps IDs to nodes. Stores pairs of ID and node, sorted by ID, on disk if they do not fit into memory. An
+/// ID is a number from the input, or the hash of a text ID. Not thread-safe.
 class NodeIndex {
  public:
   /// Maps the IDs 0 .. nodes-1 to themselves.
@@ -57,12 +57,12 @@ class NodeIndex {
   bool has_nodes_ = false;
 };
 
-/// Thrown for an ID that no node has.
+/// Thrown for an ID that belongs to no node.
 struct UnknownId {
   uint64_t id;
 };
 
-/// Calls take(node, payload) for each record of `records`, whose keys are IDs, with the node of its ID.
+/// Calls take(node, payload) for each of `records`: `node` is the node whose ID is the key of the record.
 /// Throws UnknownId.
 template <typename Take>
 void join(const ExternalSort& records, const NodeIndex& index, const Take& take) {

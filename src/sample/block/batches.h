@@ -30,8 +30,8 @@ struct NamedGraphList {
 void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch);
 
 /// Cuts a list of graphs into blocks of consecutive entries. A block is closed before it would exceed a
-/// limit; a graph larger than the limits is a block by itself. Returns the first index of each block,
-/// followed by graphs.size().
+/// limit; a graph larger than a limit is a block by itself. Returns the index in `graphs` at which each
+/// block starts, followed by graphs.size().
 GraphList cut_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits);
 /// Returns the number of blocks that cut_blocks() makes. Allocates nothing.
 int64_t count_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits);

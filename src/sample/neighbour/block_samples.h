@@ -12,10 +12,11 @@ namespace plimsoll {
 class BlockSamples {
  public:
   virtual ~BlockSamples() = default;
-  /// Gets the sample of each block. Returns false if it was stopped; the samples are then undefined.
+  /// Writes the sample of each block in `numbers` to `samples`. Returns false if it was stopped; `samples`
+  /// are then undefined.
   virtual bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
                    const std::stop_token& stop) = 0;
-  /// Frees memory that is kept for the next call.
+  /// Frees memory that get() keeps for its next call.
   virtual void forget() {}
 };
 

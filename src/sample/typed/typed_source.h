@@ -26,18 +26,18 @@ struct TypedSourceOptions {
   /// rows up to that timestamp, which is RelBench's rule. The seeds of a task that completes a column are
   /// rows themselves, and always see rows up to their own time.
   bool rolling = false;
-  uint64_t seed = 0;  ///< Seed of the draws.
-  /// Samples of each training seed that shapes() bounds, at least 1.
-  int64_t samples = 1;
+  uint64_t seed = 0;    ///< Seed of the draws.
+  int64_t samples = 1;  ///< Number of samples of each training seed, at least 1. shapes() bounds them all.
 };
 
 /// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
 /// sample. The sample is a separate tree without nodes or edges later than the seed. A block merges the
-/// samples of its seeds (GraphBlock::parts). Columns and lists are read from mapped files.
+/// samples of its seeds (GraphBlock::parts). Columns and lists of neighbours are read from mapped files.
 ///
 /// Each training seed has TypedSourceOptions::samples samples: graph `seed + s * graphs()` is sample s. Its
 /// draws are those of epoch s of TypedSampler. The shape and counts of a seed are the maximum over its
-/// samples, so the plan of a run bounds every block. Samples of the latest neighbours are all the same.
+/// samples, so the plan of a run bounds every block. With TemporalStrategy::last, all samples of a seed are
+/// the same.
 ///
 /// Statistics and vocabularies come from rows known at the training cut (NodeInputs). Each reading thread
 /// uses a separate sampler, which shapes() makes.
@@ -53,11 +53,11 @@ class TypedSource final : public BlockSource {
   int64_t edge_features() const override { return 0; }
   RowWidths widths() const override { return widths_; }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Receives the seeds that are sampled, of all, while shapes() samples, from one thread at a time.
+  /// Called by shapes() with the number of seeds sampled so far and the total, on one thread at a time.
   using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
-  /// Sets who receives it. No thread may be in shapes().
+  /// Sets the function that shapes() calls. No thread may be in shapes().
   void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
-  /// Call it after shapes().
+  /// May only be called after shapes().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const int32_t> part_counts() const override { return counts_; }
