@@ -127,18 +127,21 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
                   "Read node features from a .npy or .npz array [V, F], from a text file with one node per "
                   "line, or, with --dtype and --shape, from a raw file")
       ->type_name("FILE");
-  group.add_flag("--link", nodes.link,
-                 "Link --features into the graph instead of copying them; the file must then not change");
+  group.add_flag(
+      "--link", nodes.link,
+      "Link to the file of --features instead of copying it into the graph; the file must then not "
+      "change");
   CLI::Option* const dtype =
       group
           .add_option("--dtype", nodes.feature_layout.dtype,
-                      "Read a raw file of --features as numbers of this type, such as f32 or f16")
+                      "Read the raw file given to --features as numbers of this type, such as f32 or f16")
           ->type_name("TYPE");
-  CLI::Option* const shape = group
-                                 .add_option("--shape", nodes.feature_layout.shape,
-                                             "Read a raw file of --features as V nodes with F features each")
-                                 ->delimiter(',')
-                                 ->type_name("V,F");
+  CLI::Option* const shape =
+      group
+          .add_option("--shape", nodes.feature_layout.shape,
+                      "Read the raw file given to --features as V nodes with F features each")
+          ->delimiter(',')
+          ->type_name("V,F");
   dtype->needs(shape);
   shape->needs(dtype);
   group
@@ -159,10 +162,11 @@ void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
-        .add_option(fmt::format("--{}", kGraphSplits[split]), options.splits[split],
-                    fmt::format("Read the IDs of the {} split from a text file with one per line, or from "
-                                ".npy or .npz; or read a Boolean mask",
-                                kGraphSplits[split]))
+        .add_option(
+            fmt::format("--{}", kGraphSplits[split]), options.splits[split],
+            fmt::format("Read the {} split as IDs, from a text file with one per line or from .npy or "
+                        ".npz, or as a Boolean mask",
+                        kGraphSplits[split]))
         ->type_name("FILE");
 }
 
@@ -176,7 +180,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->type_name("FILE");
   add_yes_or_no(*group, "--nodes-header", nodes.header,
                 "State whether the first line of the table names the columns; default: yes if other options "
-                "name columns or the ID in this line is not a number");
+                "name columns or the ID in this line is not a number, else no");
   group->add_option("--id", nodes.id, "Read IDs from this column of the table; default: the first column")
       ->type_name("COLUMN");
   group->add_option("--label", nodes.label, "Read classes from this column of the table, as numbers or text")
@@ -197,7 +201,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->type_name("COLUMN,...");
   group
       ->add_option("--missing", nodes.missing,
-                   "Replace node features that are empty, NA or NaN by this value; default: refuse them")
+                   "Replace node features that are empty, NA or NaN with this value; default: refuse them")
       ->check(finite())
       ->type_name("NUMBER");
   add_node_arrays(*group, options);

@@ -174,8 +174,9 @@ void add_inspect(CLI::App& app) {
   limits->excludes(folder);
   for (const KindInspector& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
-  verb->add_flag("--json", options->json,
-                 "Print the manifest with the results of the other options, or the limits, as JSON");
+  verb->add_flag(
+      "--json", options->json,
+      "Print the manifest and the results of the other options as JSON; with --limits, print the limits");
   verb->footer("Example: plimsoll inspect graphs");
   verb->callback([options] { run(*options); });
 }

@@ -15,7 +15,7 @@ void add_job_report(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand(
-      "job-report", "Report how much of its job's resources a run used, and what to request next time");
+      "job-report", "Report how much of a job's resources its run used, and what to request next time");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->footer("Example: plimsoll job-report runs/gat");

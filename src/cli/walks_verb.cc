@@ -57,9 +57,9 @@ void add_walks(CLI::App& app) {
       app.add_subcommand("walks", "Write random walks through a graph, uniform or biased as in node2vec");
   verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");
   verb->add_option("--out", make.out, "Write the walks to this folder")->required()->type_name("DIR");
-  verb->add_option("--length", make.walks.length, "Make walks of this number of steps")
+  verb->add_option("--length", make.walks.length, "Give each walk this number of steps")
       ->capture_default_str();
-  verb->add_option("--walks", make.walks.walks_per_node, "Start this number of walks from each node")
+  verb->add_option("--walks", make.walks.walks_per_node, "Start this number of walks at each node")
       ->capture_default_str();
   verb->add_option("--p", make.walks.p,
                    "Set node2vec's return parameter: above 1, walks return to the previous node less often")

@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--out", required=True, metavar="PATH", help="write to this file or folder")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="leave out these attributes, for which a "
                                                                                     "graph_set has no column")
-    convert.add_argument("--trust", action="store_true", help="also load files that may run code")
+    convert.add_argument("--trust", action="store_true", help="also load files that can run code")
     convert.add_argument("--bus", metavar="NAME", help="convert only this bus, if the file describes several")
     convert.add_argument("--budget", metavar="SIZE", help="limit memory to this size, such as 256MiB or 2GB")
     convert.set_defaults(work=_convert)

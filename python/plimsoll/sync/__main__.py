@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `plimsoll sync` and returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="plimsoll sync",
-        description="Send the journal of a run to TensorBoard and MLflow. Events that the tracker already has are not sent twice.",
+        description="Send the journal of a run to TensorBoard and MLflow. Events that the tracker already has are not sent again.",
         epilog="Example: plimsoll sync runs/gat --tracker mlflow:http://127.0.0.1:5000",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
