@@ -18,8 +18,8 @@ class JournalSums {
   /// Returns totals about shortage of memory and waits: `reruns`, `pressure`, `interruptions`,
   /// `damaged_checkpoints`, and `rows`, which is null if no rows were read.
   Json journal() const;
-  /// Returns the memory of the GPU and the values that NVML reported (each null without NVML); null if the
-  /// run used no GPU.
+  /// Returns the memory of the GPU and the values that NVML reported (null for each that it did not report);
+  /// null if the run used no GPU.
   Json device() const;
 
  private:

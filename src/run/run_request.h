@@ -42,8 +42,8 @@ struct RunRequest {
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for without running anything.
   int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   int ranks = 1;                              ///< Number of processes of the run.
-  Exchange* exchange = nullptr;               ///< Connects the ranks; null without ranks, or for a plan.
-  /// If set to true, the run writes a checkpoint and throws Interrupted.
+  Exchange* exchange = nullptr;               ///< Connects the ranks; null if there are none, or for a plan.
+  /// When this flag becomes true, the run writes a checkpoint and throws Interrupted; may be null.
   const std::atomic<bool>* interrupt = nullptr;
 
   /// Whether an error before training names the smallest budget that works; computing it raises the cap of

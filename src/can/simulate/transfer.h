@@ -22,7 +22,7 @@ struct SimulateResult {
   int64_t not_periodic = 0;  ///< Recordings left out only because they lack a periodic ID.
 };
 
-/// Receives the number of frames done and in total.
+/// Called with the number of frames written so far and the total.
 using SimulateProgress = std::function<void(int64_t, int64_t)>;
 
 /// Copies recordings from sources to a sink in blocks, and counts them and their frames. Not thread-safe.

@@ -22,7 +22,7 @@ struct ScorerOptions {
   Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
   bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.
   TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
-  /// If set, it receives the budget that scoring needs, and nothing is scored; null: score.
+  /// If set, it receives the budget that scoring needs, and nothing is scored. If null, graphs are scored.
   Rehearsal* rehearsal = nullptr;
 };
 

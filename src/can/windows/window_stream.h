@@ -45,7 +45,7 @@ class WindowStream {
   /// UsageError as in open_windows(); InputError if there is no profile, or no vocabulary.
   WindowStream(const WindowOptions& options, TrainedContext known);
 
-  /// Starts another recording. Errors: InputError for windows by time of frames without times.
+  /// Starts another recording. Errors: InputError if windows are by time, but the frames have no times.
   void begin(const StreamFacts& facts);
   /// Adds frames up to the first one that belongs to another recording; returns the number added. `channels`
   /// holds the names, indexed by frames.channel; within a recording the list may only grow from call to call.

@@ -45,10 +45,10 @@ struct RunOptions {
   int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   TrainingDevice* device = nullptr;           ///< Device on which blocks run; null: the CPU.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
-  Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
+  Exchange* exchange = nullptr;  ///< Connects the ranks; null if there are none, or for a plan.
   Pressure* pressure = nullptr;  ///< While it reports pressure, the run holds less memory; null: memory is
                                  ///< never reduced.
-  /// If it becomes true, the run finishes the block, writes a checkpoint and throws Interrupted.
+  /// When this flag becomes true, the run finishes the block, writes a checkpoint and throws Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
   FitObserver* observer = &FitObserver::none();  ///< Follows the stage.
 

@@ -34,7 +34,7 @@ struct SampledPiece {
 
 /// Returns the memory that a worker needs for any of the pieces in a layer that reads such rows. It is
 /// measured with a synthetic piece, or with part of that piece if the whole does not fit. No worker may
-/// exist. Errors: BudgetExceeded if there is hardly any memory.
+/// exist. Errors: BudgetExceeded if not even the smallest part fits.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths);
 

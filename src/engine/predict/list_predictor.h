@@ -21,10 +21,10 @@ struct EvaluationInput {
   const GnnModel& model;
   BlockLimits limits;
   MemoryShare memory = {};
-  Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null without ranks.
+  Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null: there are none.
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  Rehearsal* rehearsal = nullptr;    ///< If set, it receives the budget that the work needs, and no block is
-                                     ///< run; null: run.
+  /// If set, it receives the budget that the work needs, and no block runs. If null, blocks run.
+  Rehearsal* rehearsal = nullptr;
   const std::vector<NamedGraphList>& lists;  ///< Lists, which are evaluated one after the other.
 };
 

@@ -14,7 +14,7 @@ struct LogitTile {
   int64_t classes;
   T* losses;       ///< [rows], written.
   bool gradients;  ///< Whether logits are overwritten with their gradients.
-  const T* grad;   ///< [rows], gradients of the losses; null for 1 each.
+  const T* grad;   ///< [rows], gradients of the losses; null: each is 1.
 };
 
 // The losses of logit_losses.h on a CUDA device, one tile per call, in f32 or f64. attention_gpu.h describes
