@@ -248,7 +248,7 @@ void ExternalSort::seal() {
   }
 }
 
-// Replaces `count` runs from `first` on by one run.
+// Replaces the `count` runs from `first` on with a single run.
 void ExternalSort::merge(size_t first, size_t count) {
   if (count < 2) return;
   Run merged{.path = next_path(), .low_bits = 0};

@@ -27,7 +27,7 @@ inline at::Tensor kept(const Optional& tensor) {
 inline at::Tensor plain(const Optional& tensor) {
   return tensor ? tensor->contiguous() : at::Tensor();
 }
-/// Replaces an undefined tensor by one without elements, because operators return no undefined tensors.
+/// Replaces an undefined tensor with one without elements, because operators return no undefined tensors.
 inline at::Tensor or_empty(const at::Tensor& tensor, const at::Tensor& like) {
   return tensor.defined() ? tensor : at::empty({0}, like.options());
 }

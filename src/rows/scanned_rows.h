@@ -20,7 +20,7 @@ class ScannedRows {
   explicit ScannedRows(const FeatureFile& file) : file_(file), direct_(file) {}
 
   int64_t width() const { return file_.width; }
-  /// Replaces the scan by an empty one of `bytes` bytes (Tag::cache), or by none if a scan needs more. No
+  /// Replaces the scan with an empty one of `bytes` bytes (Tag::cache), or with none if a scan needs more. No
   /// batch may be planned. Errors: BudgetExceeded and ThreadRefused, after which there is no scan; those of
   /// RowReader.
   void resize(int64_t bytes);

@@ -17,7 +17,7 @@ enum class AttackKind : uint8_t {
   spoofing,     ///< After each frame of the target, one more with its ID and a changed payload.
   replay,       ///< The last frames before the burst, repeated at their original pace.
   suppression,  ///< The target's frames are left out. Label 1 is set only by AttackPlan::label_silence.
-  masquerade,   ///< Suppression; the attacker replaces each frame by one with a changed payload.
+  masquerade,   ///< Suppression; the attacker replaces each frame with one that has a changed payload.
   injection,    ///< One changed payload of the target, at 1 to 10 times the target's own rate.
   flooding,     ///< One changed payload of the target, every 0.4 to 0.6 ms.
 };

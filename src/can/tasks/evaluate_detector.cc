@@ -219,8 +219,8 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
   return all;
 }
 
-// With calibration, replaces the scores of each model by scores relative to the same benign windows, and puts
-// the fused scores of models of the same seed and profile statistics first.
+// With calibration, replaces the scores of each model with scores relative to the same benign windows, and
+// puts the fused scores of models of the same seed and profile statistics first.
 void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, bool ablation,
                     std::vector<DetectorScores>& detectors) {
   std::vector<Vector<float, Tag::columns>> calibration;

@@ -54,7 +54,7 @@ class GraphEdges {
   /// Calls take() for each ID, in ascending order, with the number of edges that have it as a neighbour. Must
   /// not be called if `direct`.
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
-  /// Replaces IDs by nodes, unless they are nodes already. Throws UnknownId.
+  /// Replaces IDs with nodes, unless they are nodes already. Throws UnknownId.
   void relabel(const NodeIndex& index);
   /// Renumbers the nodes according to `index`.
   void renumber(const NodeIndex& index);

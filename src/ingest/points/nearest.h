@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Replaces `edges` by the edges of a k-nearest-neighbour graph of the points `pos` [n, 3]: [n * k, 2],
+/// Replaces `edges` with the edges of a k-nearest-neighbour graph of the points `pos` [n, 3]: [n * k, 2],
 /// source and target. Each point has edges from its k nearest other points, or from all others if there are
 /// fewer than k. The nearest is first; of points at the same distance, the one with the lower index.
 /// Distances are Euclidean, computed in double. Needs 89 bytes per point in addition to the edges. Errors:

@@ -31,7 +31,7 @@ class PointSource {
  public:
   virtual ~PointSource() = default;
 
-  /// Replaces `set` by the next set; returns false after the last one.
+  /// Replaces `set` with the next set; returns false after the last one.
   virtual bool next(PointSet& set) = 0;
   virtual const std::vector<std::string>& features() const = 0;  ///< Names of the F features.
   /// Number of sets; 0 if it is not known in advance.

@@ -43,7 +43,7 @@ class ColumnFiles {
   int64_t missing_ = 0;
 };
 
-/// Replaces the column `name` of type From by one of type To with the numbers that `change` returns.
+/// Replaces the column `name` of type From with one of type To, which has the numbers that `change` returns.
 template <typename From, typename To, typename Change>
 void store_as(DataSetWriter& set, const std::string& name, const std::vector<int64_t>& row,
               const Change& change) {

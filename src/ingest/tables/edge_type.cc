@@ -69,7 +69,7 @@ void EdgeType::add_edge(int64_t target, uint32_t row) {
   ++edges_;
 }
 
-// Replaces foreign keys by the rows that have these keys.
+// Replaces foreign keys with the rows that have these keys.
 void EdgeType::find_targets() {
   const bool has_values = types_.find("nothing") == std::string::npos;
   if (has_values && types_ != target_.index->types())

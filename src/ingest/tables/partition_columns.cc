@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kMissing = "__HIVE_DEFAULT_PARTITION__";
 
-// Replaces each %XX by the byte that it stands for.
+// Replaces each %XX with the byte that it stands for.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {

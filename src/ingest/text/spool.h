@@ -16,7 +16,7 @@ class Spool {
  public:
   explicit Spool(std::filesystem::path out, FileSystem& files) : out_(std::move(out)), files_(files) {}
 
-  /// If `input` is a pipe, a device or "-" (standard input), copies it and replaces `input` by the path of
+  /// If `input` is a pipe, a device or "-" (standard input), copies it and replaces `input` with the path of
   /// the copy. `tick` is called for each chunk, and may throw to stop.
   void copy(std::filesystem::path& input, const std::function<void()>& tick);
   /// Returns `message` with the names of copies replaced by the names of the inputs.

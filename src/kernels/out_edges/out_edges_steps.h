@@ -46,7 +46,7 @@ struct CountDigits {
   }
 };
 
-/// Item: a digit. Replaces its counts by the number of edges in earlier parts, and writes total[digit].
+/// Item: a digit. Replaces its counts with the number of edges in earlier parts, and writes total[digit].
 struct AddDigits {
   EdgeParts parts;
   int32_t* counts;

@@ -17,7 +17,7 @@ struct RowSpan {
 /// What to do with the result of a product.
 struct ProductEnd {
   bool add = false;   ///< Add the result to y instead of overwriting y.
-  bool relu = false;  ///< Replace negative results by 0.
+  bool relu = false;  ///< Replace negative results with 0.
 };
 
 /// Products of few rows with a constant matrix: y = x W^T + bias. W is packed once, for one level, in panels

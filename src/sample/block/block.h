@@ -150,7 +150,7 @@ class BlockSource {
   /// Returns the splits and recordings of the graphs, the features and the vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 
-  /// Replaces the content of `block` by these graphs, in this order.
+  /// Replaces the content of `block` with these graphs, in this order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
   /// Computes the shape of every graph on `threads` threads. The result is indexed by graph, or by
@@ -176,7 +176,7 @@ class BlockSource {
 
   /// Maximum additional bytes (Tag::cache) that make reading faster; 0 if a cache does not help.
   virtual int64_t max_cache_bytes() const { return 0; }
-  /// Replaces the cache by one of this many bytes. Errors: BudgetExceeded.
+  /// Replaces the cache with one of this many bytes. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
   /// Prepares the data that reading these graphs needs, unless it already exists, while no block is in
   /// memory. `lend` frees memory for this time; it is called at most once, and only if there is data to

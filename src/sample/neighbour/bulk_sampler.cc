@@ -208,7 +208,7 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
   }
 }
 
-// Replaces neighbours, which are nodes of the graph, by their numbers in the batch. Closes the gaps that
+// Replaces neighbours, which are nodes of the graph, with their numbers in the batch. Closes the gaps that
 // remain where fewer edges were chosen than there was space for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
   NodeIdMap::Column& tree = trees_[index];

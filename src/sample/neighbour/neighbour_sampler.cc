@@ -122,7 +122,7 @@ void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, Sampled
   out.col.resize(edges);
 }
 
-// Replaces the neighbours of new edges, which are nodes of the graph, by their numbers in the batch.
+// Replaces the neighbours of new edges, which are nodes of the graph, with their numbers in the batch.
 void NeighbourSampler::number(size_t first_edge, SampledSubgraph& out) {
   const auto tree = [&](size_t i) { return out.batch[static_cast<size_t>(out.col[i])]; };
   for (size_t i = first_edge; i < out.row.size(); ++i) {

@@ -67,17 +67,17 @@ class NeighbourSampler {
   /// Errors: UsageError for a fan-out below -1, or for weighted sampling if the graph has no weights.
   NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds. In a disjoint batch, a seed that occurs twice has the same
-  /// subgraph twice. Errors: UsageError for a seed that is not in the graph, or that occurs twice in a batch
-  /// that is not disjoint; those of the topology; BudgetExceeded.
+  /// Replaces `out` with the sample of these seeds. In a disjoint batch, a seed that occurs twice has the
+  /// same subgraph twice. Errors: UsageError for a seed that is not in the graph, or that occurs twice in a
+  /// batch that is not disjoint; those of the topology; BudgetExceeded.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
   /// Does the same, but leaves out the edges of `targets`, pairs of nodes [n, 2], and their reverses. The
   /// lists of the topology must ascend. Errors: the same, and UsageError for a target that is not in the
   /// graph.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, std::span<const int64_t> targets,
               SampledSubgraph& out);
-  /// Replaces `out` by the edges `part` of the list of one seed, as the only hop. A list that does not fit
-  /// into memory can be sampled in parts. Errors: those of the topology, InputError, BudgetExceeded.
+  /// Replaces `out` with the edges `part` of the list of one seed, which form the only hop. A list that does
+  /// not fit into memory can be sampled in parts. Errors: those of the topology, InputError, BudgetExceeded.
   void sample_part(int64_t seed, const EdgeRange& part, SampledSubgraph& out);
 
  private:

@@ -57,8 +57,8 @@ class RandomWalks {
   RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed,
               Reading reading = Reading::memory);
 
-  /// Replaces `out` by the walks from these starts. Errors: UsageError for a start that is not in the graph;
-  /// those of the topology; BudgetExceeded.
+  /// Replaces `out` with the walks from these starts. Errors: UsageError for a start that is not in the
+  /// graph; those of the topology; BudgetExceeded.
   void walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out);
 
   /// Makes the same walks in steps. begin() puts all walks, up to 2^32 - 1, at their starts; step() advances

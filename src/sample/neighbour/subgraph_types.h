@@ -10,9 +10,9 @@ namespace plimsoll {
 /// the first one sampled. Empties edges_per_hop. Errors: BudgetExceeded.
 void make_bidirectional(SampledSubgraph& subgraph);
 
-/// Replaces the edges by all edges of the graph between nodes of the batch except `targets`, node by node in
-/// the order of their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads all lists
-/// completely, some edges at a time. Errors: those of the topology, BudgetExceeded.
+/// Replaces the edges with all edges of the graph between nodes of the batch except `targets`, node by node
+/// in the order of their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads all
+/// lists completely, some edges at a time. Errors: those of the topology, BudgetExceeded.
 void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& targets,
             SampledSubgraph& subgraph);
 

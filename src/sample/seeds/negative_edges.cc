@@ -66,7 +66,7 @@ void NegativeEdges::count_allowed(std::span<const int64_t> nodes) {
     allowed_[i] = topology_.nodes() - lists_[i].degree - (options_.self_loops || loops_[i] != 0 ? 0 : 1);
 }
 
-// Replaces each rank among a node's allowed neighbours by the neighbour with that rank.
+// Replaces each rank among a node's allowed neighbours with the neighbour of that rank.
 void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     // The node itself is missing from its list, but it is not allowed as a neighbour.

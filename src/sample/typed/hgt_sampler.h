@@ -27,8 +27,9 @@ class HgtSampler {
   /// list for each node type, all of the same length, or for a count below 0.
   HgtSampler(const TypedTopology& topology, std::vector<std::vector<int64_t>> counts, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds of one type. All edges are counted in the first hop. Errors:
-  /// UsageError for a node or type that does not exist; InputError for a damaged graph; BudgetExceeded.
+  /// Replaces `out` with the sample of these seeds of one type. All edges are counted in the first hop.
+  /// Errors: UsageError for a node or type that does not exist; InputError for a damaged graph;
+  /// BudgetExceeded.
   void sample(size_t type, std::span<const int64_t> seeds, uint32_t epoch, TypedSample& out);
 
  private:

@@ -194,7 +194,7 @@ int64_t TypedSampler::choose_from(size_t edge_type, EdgeRange list, int64_t fan_
              : choice_.uniform(list, fan_out, options_.replace, draws, to, without);
 }
 
-// Replaces the neighbours of new edges, which are nodes of the graph, by their numbers in the sample.
+// Replaces the neighbours of new edges, which are nodes of the graph, with their numbers in the sample.
 void TypedSampler::number(size_t edge_type, size_t first_edge, TypedSample& out) {
   TypedSample::Edges& edges = out.edges[edge_type];
   const TypedSample::Nodes& targets = out.nodes[topology_.edges()[edge_type].target];

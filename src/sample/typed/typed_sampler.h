@@ -65,7 +65,7 @@ class TypedSampler {
   /// a fan-out below -1 or a window below 0.
   TypedSampler(const TypedTopology& topology, TypedOptions options, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds, in which each type may occur once. They are numbered in
+  /// Replaces `out` with the sample of these seeds, in which each type may occur once. They are numbered in
   /// this order. Errors: UsageError for a node or type that does not exist; InputError for a damaged graph;
   /// BudgetExceeded.
   void sample(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
