@@ -76,7 +76,7 @@ class _Normalise(torch.autograd.Function):  # type: ignore[misc]
 
 
 class BatchNormCalls(TorchFunctionMode):  # type: ignore[misc]
-    """Replaces batch norm that computes statistics of its input by `on_call`, for the calling thread."""
+    """Calls `on_call` in place of batch norm that computes statistics of its input, for the calling thread."""
 
     def __init__(self, on_call: Callable[[Key, Call], Tensor]) -> None:
         super().__init__()

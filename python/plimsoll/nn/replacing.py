@@ -1,4 +1,4 @@
-"""Replaces the layers of a PyTorch Geometric model by fused ones."""
+"""Replaces the layers of a PyTorch Geometric model with fused ones."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Report:
 def replace(model: torch.nn.Module) -> Report:
     """Turns the layers of a PyTorch Geometric model into fused layers, in place, and returns a report.
 
-    Replaces GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv in `model`, or `model` itself, by fused layers, and every
+    Replaces GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv in `model`, or `model` itself, with fused layers, and every
     torch.nn.Dropout by one that stores no mask.
 
     A layer stays the same object and changes its class, so parameters, hooks, optimizers and names stay valid. Layers

@@ -30,8 +30,8 @@ using FrameRuns = Vector<FrameWindow, Tag::columns>;
 FrameRuns runs_of(const FramesView& frames, const WindowSource& source, const Recording& recording,
                   std::span<const int64_t> windows);
 
-/// Returns the profile of the frames in `windows`, the ascending numbers of windows of a recording; null if
-/// there are none.
+/// Returns the profile of the frames in `windows`, windows of one recording in ascending order; null if there
+/// are no windows.
 std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames,
                                                            const WindowSource& source,
                                                            const Recording& recording,

@@ -56,7 +56,7 @@ struct EdgeRows {
   }
 };
 
-/// Replaces y with its gradient dl * att * LeakyReLU'(y).
+/// Replaces y by its gradient dl * att * LeakyReLU'(y).
 template <int kVector, typename T>
 PLIMSOLL_DEVICE void differentiate(T dl, const Pack<T, kVector>& att, T slope, Pack<T, kVector>& y) {
   for (int v = 0; v < kVector; ++v) y.at[v] = dl * att.at[v] * (y.at[v] > T(0) ? T(1) : slope);

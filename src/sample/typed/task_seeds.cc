@@ -63,7 +63,7 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   const Json& target = split.at("target");
   if (target.contains("vocabulary"))
     throw InputError(place +
-                     ": labels are texts; replace them by the numbers 0, 1, ... in the table of labels");
+                     ": labels are texts; replace them with the numbers 0, 1, ... in the table of labels");
   parts_.back().values.emplace(graph.set(), target.at("column"), target.value("valid", ""));
 }
 
