@@ -76,7 +76,7 @@ TEST_F(SharedFileTest, AFileThatIsNeverSeenIsNamedAfterTheLimit) {
   write(0);
   const std::string text = error_text<Failure>(
       [&] { ThreadRanks(2).run([&](Exchange& exchange) { look(exchange, milliseconds(100)); }); });
-  EXPECT_THAT(text, HasSubstr("machine-1/file: rank 0 has written it"));
+  EXPECT_THAT(text, HasSubstr("machine-1/file: rank 0 wrote this file"));
   EXPECT_THAT(text, HasSubstr("after 0.1 s"));
 }
 

@@ -40,7 +40,7 @@ TEST_F(ColumnFileTest, AStaleOneIsRefusedWithTheReason) {
                 column_.open({"weights2", "data1", "settings1"});
               }),
               AllOf(HasSubstr("difficulty.npy: stale"), HasSubstr("a model of weights weights1"),
-                    HasSubstr("this run has weights2"), HasSubstr("delete it")));
+                    HasSubstr("this run has weights2"), HasSubstr("delete the file")));
   EXPECT_THAT(error_text<InputError>([&] {
                 column_.open({"weights1", "data2", "settings1"});
               }),
