@@ -76,7 +76,8 @@ TEST_F(RunFolderTest, AnEmptyFolderIsTakenAndOneThatHoldsNoRunIsNot) {
   EXPECT_EQ(model(), "new");
   for (const char* manifest : {"", "{", "[]", "{\"kind\": \"frames\"}", "{\"kind\": 7}"}) {
     write_text(kFolder.manifest(), manifest, files_);
-    EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("does not hold a run")) << manifest;
+    EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("does not hold a run"))
+        << manifest;
   }
   files_.remove_tree("/place/run");
   write_text("/place/run", "a file", files_);
