@@ -24,12 +24,19 @@ int64_t largest_card() {
   return device_models().back().bytes;
 }
 
+// What fits a card does not depend on the number of ranks, which may exceed the number of larger blocks in a
+// step.
+RunRequest of_one_process(RunRequest request) {
+  request.ranks = 1;
+  return request;
+}
+
 }  // namespace
 
 CardTable::CardTable(const RunRequest& request, const PlannedCard& card)
     : margin_(card.margin),
-      sizes_(plan_block_sizes(request, largest_card())),
-      preset_(plan_gpu_preset(request)) {}
+      sizes_(plan_block_sizes(of_one_process(request), largest_card())),
+      preset_(plan_gpu_preset(of_one_process(request))) {}
 
 const PlannedBlocks* CardTable::largest_for(const DeviceModel& model) const {
   const int64_t margin = model.is_measured ? 0 : PlannedDevice::kMarginOfUnmeasured;

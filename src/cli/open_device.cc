@@ -50,8 +50,10 @@ RankDevice stand_in_of_rank(const DeviceChoice& choice, Exchange* exchange) {
 
 // Returns the index of the device and sets `mine`; nullopt: the CPU.
 std::optional<int> cuda_of_rank(DeviceChoice choice, Exchange* exchange, RankDevice& mine) {
-  if (choice.kind == DeviceChoice::Kind::cpu) return {};
-  choice.index = index_of_rank(choice, find_cuda_devices().count, exchange);
+  const bool is_cpu = choice.kind == DeviceChoice::Kind::cpu;
+  // A rank on the CPU also gathers, because the --device of other ranks may differ.
+  choice.index = index_of_rank(choice, is_cpu ? 0 : find_cuda_devices().count, exchange);
+  if (is_cpu) return {};
   const std::optional<int> index = cuda_index(choice);
   if (!index) return {};
   const std::string name = cuda_device_name(*index);  // "cuda:0, NVIDIA H200"

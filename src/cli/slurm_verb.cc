@@ -86,7 +86,8 @@ SlurmDevice device_of_job(const SlurmOptions& options, int64_t whole, const Stag
   for (const auto& [stage, plan] : plans) peak = std::max(peak, plan.device->peak);
   const bool is_stated = plans.empty() || !options.device.budget.empty();
   const int64_t budget = is_stated ? whole : std::min(peak + peak / kPlanVaries, whole);
-  return {.word = options.device.device,
+  // SLURM shows each process of the job one GPU, whose index is 0.
+  return {.word = is_stand_in(options) ? "stand-in" : "cuda",
           .budget = budget,
           .model = options.device.model,
           .on_host = is_stand_in(options) ? budget : 0};

@@ -79,7 +79,9 @@ void visit_commands(const std::string& line, const Visit& visit) {
   size_t begin = 0, at = 0;
   for (; at < line.size(); ++at) {
     const char c = line[at];
-    if (quote != 0) {
+    if (c == '\\' && quote != '\'') {
+      ++at;
+    } else if (quote != 0) {
       if (c == quote) quote = 0;
     } else if (c == '"' || c == '\'') {
       quote = c;
@@ -90,7 +92,7 @@ void visit_commands(const std::string& line, const Visit& visit) {
       begin = at + 1;
     }
   }
-  visit(line.substr(begin, at - begin), begin);
+  visit(line.substr(begin, std::min(at, line.size()) - begin), begin);
 }
 
 }  // namespace

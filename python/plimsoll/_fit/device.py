@@ -63,9 +63,11 @@ def card_of(model: str, device: str, budget: Budget) -> tuple[_torch.Device, int
     """
     if not re.fullmatch(r"cuda(:\d+)?", device):
         raise UsageError(f'device_model={model!r} is for a GPU: add device="cuda"')
-    total, outside = _torch.model_of_gpu(model, budget_text(budget))
+    allowed, outside = _torch.model_of_gpu(model, budget_text(budget))
+    # The stand-in has the memory of the whole card, so that a plan above the budget can name the smallest one.
+    whole, _ = _torch.model_of_gpu(model, "")
     host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return _torch.stand_in(min(total, outside + host), outside), total
+    return _torch.stand_in(min(whole, outside + host), outside), allowed
 
 
 @contextmanager

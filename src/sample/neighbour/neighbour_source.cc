@@ -177,14 +177,14 @@ StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
 
 // Makes the file for samples, after guess_sizes(). Makes no file if it would hold too small a part of an
 // epoch.
-void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
+void NeighbourSource::keep_samples() const {
   kept_.reset();
   if (options_.scratch.folder.empty()) return;
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
   // Bytes of an average block, plus a reserve.
   const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;
-  const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
+  const int64_t shortest = std::ssize(first) / 2;
   const int64_t bytes = sample_file_bytes(of_block, ScratchFile::room(options_.scratch.folder));
   if (bytes == 0) return;
   const int64_t samples = std::min(graphs(), bytes / std::max<int64_t>(shortest, 1));
@@ -207,7 +207,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   {
     const MutexLock lock(mutex_);
     first = guess_sizes();
-    keep_samples(first);
+    keep_samples();
     seeds_.reserve(sample_.batch.node.size());
     labels_.reserve(sample_.batch.node.size());
   }

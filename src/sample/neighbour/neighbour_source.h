@@ -139,7 +139,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   SampleSizes sizes_of(std::span<const GraphShape> shapes, std::span<const GraphShape> prefixes) const;
   SampleSizes guess_sizes() const PLIMSOLL_REQUIRES(mutex_);
   StreamSpace stream_space(const SampleSizes& sizes) const;
-  void keep_samples(const SampleSizes& guessed) const PLIMSOLL_REQUIRES(mutex_);
+  void keep_samples() const PLIMSOLL_REQUIRES(mutex_);
 
   GraphView graph_;
   NeighbourSourceOptions options_;

@@ -105,7 +105,13 @@ int64_t TaskSeeds::time(int64_t seed) const {
 double TaskSeeds::value(int64_t seed) const {
   const size_t part = part_of(seed);
   const std::optional<NumberColumn>& values = parts_[part].values;
-  return values ? values->at(seed - splits_[part].first) : std::numeric_limits<double>::quiet_NaN();
+  if (!values) return std::numeric_limits<double>::quiet_NaN();
+  const int64_t row = seed - splits_[part].first;
+  const double found = values->at(row);
+  if (std::isinf(found))
+    throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a finite number",
+                                 name_, row, splits_[part].name, found));
+  return found;
 }
 
 int64_t TaskSeeds::label(int64_t seed) const {

@@ -73,12 +73,7 @@ std::vector<Figure> figures_of_classes(std::span<const float> logits, const Task
                                        const GraphList& list, int64_t classes) {
   Vector<int64_t, Tag::columns> labels;
   labels.reserve(list.size());
-  for (const int64_t seed : list) {
-    labels.push_back(seeds.label(seed));
-    if (labels.back() >= classes)
-      throw InputError(fmt::format("seed {}: the label is {}, but the model knows only classes 0 .. {}", seed,
-                                   labels.back(), classes - 1));
-  }
+  for (const int64_t seed : list) labels.push_back(seeds.label(seed));
   const ClassificationFigures found = classification_figures(logits, labels, classes);
   std::vector<Figure> figures = {{"auc", found.auc}, {"accuracy", found.accuracy}, {"f1", found.f1}};
   if (classes != 2) return figures;
@@ -104,6 +99,15 @@ std::vector<Figure> figures_of_values(std::span<const float> values, const TaskS
   return {{kError, errors.mae}, {"nmae", nmae}, {"rmse", errors.rmse}, {"r2", errors.r2}};
 }
 
+// Called before torch computes the loss, because its error does not name the seed.
+void require_known_labels(const TaskSeeds& seeds, std::span<const NamedGraphList> lists, int64_t classes) {
+  for (const NamedGraphList& list : lists)
+    for (const int64_t seed : list.graphs)
+      if (const int64_t label = seeds.label(seed); label >= classes)
+        throw InputError(fmt::format("seed {}: the label is {}, but the model knows only classes 0 .. {}", seed,
+                                     label, classes - 1));
+}
+
 std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
   const TypedSource& source = data.seeds();
   const auto shapes = read_shapes(source, asked.memory.threads);
@@ -119,6 +123,7 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
     longest = std::max(longest, std::ssize(list.graphs));
   }
   const bool values = model.model->gives_values();
+  if (!values) require_known_labels(source.seeds(), lists, outputs);
   const TrivialRules rules(data, values ? 0 : outputs);
   // Labels, scores and their order, in addition to those of the metrics, and the predictions of a rule.
   const int64_t later =

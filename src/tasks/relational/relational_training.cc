@@ -43,7 +43,9 @@ class RelationalTraining final : public Training {
   explicit RelationalTraining(RunRequest request)
       : request_((require_supported(request), std::move(request))),
         recipe_(without_recomputation(request_.recipe)),
-        data_(request_.data, recipe_, std::min(recipe_.relational.samples, recipe_.training.max_epochs)),
+        // Blocks are cut by the maximum over all samples. A short run makes all of them as well, because
+        // --resume may add epochs.
+        data_(request_.data, recipe_, recipe_.relational.samples),
         shapes_(shapes_of_data()),
         split_(data_.split()) {}
 
