@@ -85,9 +85,10 @@ std::string identity_of(const RunRequest& request, const TrainingData& data) {
 EarlierRun read_earlier_run(const RunFolder& folder, const std::string& identity) {
   EarlierRun earlier = read_manifest_or_checkpoints(folder);
   if (earlier.identity != identity)
-    throw UsageError(folder.root.string() +
-                     " holds a run with a different recipe, data set or teacher; give --run another folder, "
-                     "or start again with --force in place of --resume");
+    throw UsageError(
+        folder.root.string() +
+        " holds a run with another recipe, other data or another teacher; give --run another folder, "
+        "or start again with --force in place of --resume");
   return earlier;
 }
 

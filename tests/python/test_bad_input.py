@@ -171,7 +171,7 @@ def test_a_column_that_is_stale_or_damaged_is_refused(call, frames, tmp_path):
     for found, words in ((text.replace(json.loads(text)["weights"], "0" * 32), ["stale", "weights"]),
                          (text.replace(json.loads(text)["xxh3"], "0" * 16), ["damaged"]), ("[]", ["stale"])):
         key.write_text(found)
-        resume(call, frames("whole"), run, code=3, words=["teacher_logits.npy", "delete it", *words])
+        resume(call, frames("whole"), run, code=3, words=["teacher_logits.npy", "delete the file", *words])
     (run / "seed-42/columns/teacher_logits.npy").unlink()
     resume(call, frames("whole"), run)
     assert key.read_text() == text

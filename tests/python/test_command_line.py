@@ -134,7 +134,7 @@ def test_a_run_that_cannot_be_judged_says_why(plimsoll, made_up_frames, tmp_path
     before = (run / "manifest.json").read_text()
     expect(plimsoll(*train, "--force", "--budget", "62MiB"), 4, "smallest budget")
     assert (run / "manifest.json").read_text() == before
-    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "not a run")
+    expect(plimsoll(*train[:4], "--run", made_up_frames, "--force"), 1, "does not hold a run")
     assert (made_up_frames / "manifest.json").exists()
     expect(plimsoll("evaluate", run, "--data", made_up_frames, "--split", "test_b"), 2, "test_b", "test_a")
     expect(plimsoll("evaluate", tmp_path / "absent", "--data", made_up_frames), 3, "absent")

@@ -72,7 +72,7 @@ def test_refuses_what_has_no_column(tmp_path, change, options, words):
     (lambda: [Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], {"time_unit": "s"}, "a data set of small graphs"),
 ])
 def test_options_of_other_data_are_refused(tmp_path, data, option, kind):
-    with pytest.raises(plimsoll.UsageError, match=f"{next(iter(option))}: is not for {kind}; leave it out"):
+    with pytest.raises(plimsoll.UsageError, match=f"{next(iter(option))}: does not apply to {kind}; leave it out"):
         plimsoll.from_pyg(data(), tmp_path / "graph", **option)
     assert not (tmp_path / "graph").exists()
 

@@ -59,7 +59,7 @@ def test_a_stage_that_the_task_lacks_is_refused_before_a_run_is_made(command, tm
 def test_a_stage_of_another_recipe_is_refused_and_harms_nothing(command, whole):
     before = results(whole)
     told = call(command("train", "--run", whole, "--stage", "student_gat", "-O", "seed=7"), 2)
-    assert "holds a run with a different recipe" in told
+    assert "holds a run with another recipe" in told
     assert results(whole) == before
 
 
@@ -95,7 +95,7 @@ def test_a_run_goes_on_with_its_own_teacher_alone(command, whole, tmp_path):
     shutil.copy(tmp_path / "other" / "seed-7" / "teacher" / "model.safetensors", second)
     one_by_one(command, tmp_path / "run", ["autoencoder", "teacher_encodings"], "--teacher", first)
     told = call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", second), 2)
-    assert "a different recipe, data set or teacher" in told
+    assert "another recipe, other data or another teacher" in told
     call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", first))
 
 

@@ -104,8 +104,8 @@ void require_known_labels(const TaskSeeds& seeds, std::span<const NamedGraphList
   for (const NamedGraphList& list : lists)
     for (const int64_t seed : list.graphs)
       if (const int64_t label = seeds.label(seed); label >= classes)
-        throw InputError(fmt::format("seed {}: the label is {}, but the model knows only classes 0 .. {}", seed,
-                                     label, classes - 1));
+        throw InputError(fmt::format("seed {}: the label is {}, but the model knows only classes 0 .. {}",
+                                     seed, label, classes - 1));
 }
 
 std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
