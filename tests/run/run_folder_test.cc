@@ -81,7 +81,7 @@ TEST_F(RunFolderTest, AnEmptyFolderIsTakenAndOneThatHoldsNoRunIsNot) {
   }
   files_.remove_tree("/place/run");
   write_text("/place/run", "a file", files_);
-  EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("not a run"));
+  EXPECT_THAT(error_text<Failure>([&] { train(files_, "newer"); }), HasSubstr("does not hold a run"));
   EXPECT_EQ(read_text("/place/run", files_), "a file");
 }
 
