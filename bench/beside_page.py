@@ -28,9 +28,10 @@ def weights_line(rival, rows):
     """How many different weights the runs of a rival that finished have."""
     finished = [row for row in rows if row["outcome"] == "finished"]
     different = len({row["weights"] for row in finished})
+    says = "all with the same weights" if different == 1 else f"with {different} different weights"
     if len(finished) < 2:
-        return f"- {rival}: {len(finished)} run finished."
-    return f"- {rival}: {len(finished)} runs finished, with {different} different {'weights' if different > 1 else 'set of weights'}."
+        says = "so weights cannot be compared"
+    return f"- {rival}: {len(finished)} of {len(rows)} runs finished, {says}."
 
 
 def section(rows):
