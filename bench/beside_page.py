@@ -20,8 +20,9 @@ def group_of(row):
 
 def line(row):
     test = f"{row['test']:.4f}" if "test" in row else ""
-    return (f"| {row['rival']} | {group_of(row)} | {row['outcome']} | {row['wall_s']:.0f} | {row['cpu_s']:.0f} | {row['load']:.1f} "
-            f"| {mib(row.get('planned'))} | {mib(row['peak_anonymous'])} | {row.get('weights', '')[:8]} | {test} |")
+    seconds = f"{row['wall_s']:.0f} | {row['cpu_s']:.0f} | {row['load']:.1f}"
+    return (f"| {row['rival']} | {group_of(row)} | {row['outcome']} | {seconds} | {mib(row.get('planned'))} "
+            f"| {mib(row['peak_anonymous'])} | {row.get('weights', '')[:8]} | {test} |")
 
 
 def weights_line(rival, rows):

@@ -46,7 +46,8 @@ def run(folder, epochs):
     model = dgf.learning.train_node_model(
         graph, schema, "y", target_nodeset="nodes", train_seed_nodes=train, valid_seed_nodes=valid,
         num_train_steps=epochs * -(-len(train) // BATCH), sampling_plan=plan, evaluate_final_model=False)
-    result = model.evaluate(graph, seed_node_idxs=test[np.random.default_rng(0).permutation(len(test))[:10_000]], num_eval_steps=None)
+    some = test[np.random.default_rng(0).permutation(len(test))[:10_000]]
+    result = model.evaluate(graph, seed_node_idxs=some, num_eval_steps=None)
     leaves = jax.tree_util.tree_leaves(model.data().model_params)
     digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
     return {"weights": digest[:32], "test": float(result.accuracy)}
