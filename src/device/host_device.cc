@@ -112,8 +112,9 @@ class Core {
       throw Failure(fmt::format("no memory on the stand-in: {} requested, {} free", format_bytes(bytes),
                                 format_bytes(total - taken)));
     const int protection = working_ > 0 || options.host_computes ? PROT_READ | PROT_WRITE : PROT_NONE;
-    void* const data =
-        mmap(nullptr, static_cast<size_t>(bytes), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // Without a reservation of swap space. With one, a process with a large stand-in could not fork.
+    constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const data = mmap(nullptr, static_cast<size_t>(bytes), protection, kKind, -1, 0);
     if (data == MAP_FAILED) throw system_failure("map", "memory of the stand-in");
     const Stretch memory{static_cast<std::byte*>(data), bytes};
     taken += bytes;

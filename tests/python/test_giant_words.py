@@ -35,7 +35,7 @@ def graph(say, tmp_path_factory):
 
 def test_a_plan_counts_blocks_and_not_graphs(say, graph):
     text = say("plan", graph / "recipe.yaml", "--data", graph / "graph")
-    assert "blocks/s" in text and "limited by one block of" in text
+    assert "blocks/s" in text and "one block may need up to" in text
     assert "graphs/s" not in text and "1 graphs" not in text and "one graph" not in text
 
 

@@ -255,7 +255,7 @@ def test_nothing_is_kept_for_backward_but_what_was_given():
     (lambda a: a.update(cutoff=float("nan")), "a cutoff of nan"),
     (lambda a: a.update(mode="other"), "mode: found 'other', expected corrected or reference"),
     (lambda a: a.update(planar=True), "z must be equal for all nodes, but is"),
-    (lambda a: a.update(distances_only=True), "MLPs of 50, 56 and 68 inputs"),
+    (lambda a: a.update(distances_only=True), "MLPs with 50, 56 and 68 inputs"),
     (lambda a: a.update(x=a["x"].half()), "x f32 or f64"),
     (lambda a: a.update(pos=a["pos"].float()), "pos .N, 3. of x's dtype"),
     (lambda a: a.update(pos=a["pos"][:, :2]), "pos .N, 3."),

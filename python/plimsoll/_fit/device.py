@@ -67,7 +67,20 @@ def card_of(model: str, device: str, budget: Budget) -> tuple[_torch.Device, int
     # The stand-in has the memory of the whole card, so that a plan above the budget can name the smallest one.
     whole, _ = _torch.model_of_gpu(model, "")
     host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return _torch.stand_in(min(whole, outside + host), outside), allowed
+    return _stand_in(min(whole, outside + host), outside), allowed
+
+
+_stand_ins: dict[tuple[int, int], _torch.Device] = {}
+
+
+def _stand_in(total: int, outside: int) -> _torch.Device:
+    """Returns an empty stand-in, an earlier one if possible, because none is destroyed: a tensor on it may outlive all
+    Python objects that refer to it.
+    """
+    found = _stand_ins.get((total, outside))
+    if found is None or found.in_use > 0:
+        found = _stand_ins[total, outside] = _torch.stand_in(total, outside)
+    return found
 
 
 @contextmanager
