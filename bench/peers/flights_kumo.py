@@ -74,14 +74,20 @@ def suggested(query, snapshot, options):
     return plan
 
 
+def tensors_of(state):
+    """The tensors in nested dictionaries, in the order of their names."""
+    if isinstance(state, torch.Tensor):
+        yield state
+    elif isinstance(state, dict):
+        for name in sorted(state):
+            yield from tensors_of(state[name])
+
+
 def weights_of(folder):
     """The checksum of the weights in the checkpoint of a run, of which there is one."""
     (path,) = folder.rglob("*.ckpt")
     state = torch.load(path, map_location="cpu", weights_only=False)["state_dict"]
-    digest = hashlib.sha256()
-    for name, value in sorted(state.items()):
-        digest.update(name.encode() + value.numpy().tobytes())
-    return digest.hexdigest()[:32]
+    return hashlib.sha256(b"".join(value.numpy().tobytes() for value in tensors_of(state))).hexdigest()[:32]
 
 
 def run(options):
