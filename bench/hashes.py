@@ -35,6 +35,7 @@ RECIPES = {  # and the data that they are trained on
     "gat": "frames", "transfer": "frames", "kdgat": "frames", "kdgat-compat": "frames", "kdgat-demo": "frames",
     "graph_classification": "windows", "node_classification": "graph", "link_prediction": "links",
     "node_regression": "values", "node_multilabel_classification": "labels", "sgmp": "points", "gtssl": "trees", "relational": "linked",
+    "recommend": "items",
 }
 
 
@@ -66,6 +67,8 @@ def make_data(folder):
     call("windows", folder / "frames", "--out", folder / "windows")
     call("simulate", "graph", "--out", folder / "graph", "--nodes", 3000, "--features", 8, "--classes", 4, "--seed", 1)
     call("split-edges", folder / "graph", "--out", folder / "links", "--seed", 1)
+    call("simulate", "graph", "--out", folder / "ratings", "--nodes", 1000, "--seed", 1)
+    call("split-edges", folder / "ratings", "--out", folder / "items", "--seed", 1)
     write_targets(folder / "targets")
     for name in ("values", "labels"):
         made = folder / "targets"
