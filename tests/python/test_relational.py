@@ -119,6 +119,17 @@ def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
     assert json.loads(done.stdout)["weights"] == whole["weights"]
 
 
+def test_a_run_that_resume_makes_longer_has_the_weights_of_a_long_run(made, train):
+    """Blocks are cut by the largest of all samples of a seed, including those that a short run would not use."""
+    options = ("-O", "training.block.graphs=64", "-O", "training.block.nodes=512", "-O", "training.block.edges=1024")
+
+    def epochs(number, name, *more):
+        return train(made("plain"), name, *options, "-O", f"training.max_epochs={number}", *more, more="dropout: 0.3")["weights"]
+
+    epochs(2, "longer")
+    assert epochs(6, "longer", "--resume") == epochs(6, "whole")
+
+
 def test_rows_after_the_training_cut_change_no_weight(made, train):
     """A later row may be anything: neither samples nor statistics of training and validation see it."""
 
