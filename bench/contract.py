@@ -36,7 +36,7 @@ MIB = 1 << 20
 STAGES_DIFFER = MIB  # what earlier stages left, in two processes
 BESIDE = 64 * MIB  # of the cgroup's limit, for page cache
 UNLIMITED = 16 << 30
-COMPARED = 5  # every so many runs are also done without a limit
+COMPARED = 5  # every fifth run is also done without a limit
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 
 

@@ -41,7 +41,7 @@ def command(drawn, work, folder, threads, *options):
 
 
 def killed(words, seconds):
-    """Whether the process still ran after so many seconds and was killed."""
+    """Returns whether the process was still running after `seconds` and was killed."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         _, talk = process.communicate(timeout=seconds)

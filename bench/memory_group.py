@@ -27,7 +27,7 @@ def kill_all(group):
 
 
 def watch(group, done, seconds, found):
-    """Looks at the group until `done`; ends its processes after so many seconds."""
+    """Reads the memory of the group until `done` is set, and kills its processes after `seconds`."""
     begin = time.perf_counter()
     while not done.wait(1 / LOOKS_PER_SECOND):
         found["peak_anonymous"] = max(found["peak_anonymous"], anonymous_bytes(group))

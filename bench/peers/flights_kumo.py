@@ -109,7 +109,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("task", choices=["plane-active"])
     parser.add_argument("scratch", type=Path)
-    parser.add_argument("--steps", type=int, default=0, help="train, validate and test on so many batches, not on all")
+    parser.add_argument("--steps", type=int, default=0, help="train, validate and test on this number of batches; 0: on all")
     parser.add_argument("--seed", type=int, default=42)
     with contextlib.redirect_stdout(sys.stderr):
         result = run(parser.parse_args())

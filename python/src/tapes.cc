@@ -120,8 +120,8 @@ class Model {
       : model_(tapes_of(recordings), terms,
                recordings.empty() ? AllocationSizes() : recordings.front()->rooms()) {}
 
-  /// Bytes at the peak, and the operation in which it occurs. If the tapes differ in their sequence: bytes
-  /// that were sufficient for all recorded tapes, and no operation.
+  /// Returns the bytes at the peak, and the operation in which it occurs. If the tapes differ in their
+  /// sequence, returns a number of bytes that was sufficient for each recorded tape, and an empty name.
   std::pair<int64_t, std::string> peak(const Terms& terms) const {
     if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);

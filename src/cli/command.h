@@ -23,8 +23,8 @@ int run_command(CLI::App& app, int argc, char** argv);
 struct Resources {
   std::string budget_text;
   int threads = 0;
-  int sharers = 1;  ///< Number of ranks of a run on this machine. By default, each rank gets an equal share
-                    ///< of the memory and processors.
+  /// Number of ranks of a run on this machine, which share its memory and processors equally by default.
+  int sharers = 1;
 
   void add_budget(CLI::App& verb);
   void add_threads(CLI::App& verb);
@@ -36,9 +36,9 @@ struct Resources {
 /// measures the memory used.
 class Budget {
  public:
-  /// `max` limits the default budget; 0: no limit. `slack` is the number of bytes set aside for fragmentation
-  /// of the heap and for memory that libraries hold outside the ledger. Errors: UsageError if --budget is not
-  /// a size; Error with exit code 4 if the budget is below floor and slack, unless `may_be_below` is set:
+  /// `max` limits the default budget; 0: no limit. `slack` is the number of bytes set aside for a
+  /// fragmented heap and for memory that libraries hold outside the ledger. Errors: UsageError if --budget is
+  /// not a size; Error with exit code 4 if the budget is below floor and slack, unless `may_be_below` is set:
   /// then the ledger refuses every allocation. Warns if the budget exceeds the detected limits, unless
   /// `for_elsewhere` is set, as for a plan for another machine.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
@@ -76,8 +76,8 @@ void save_printed(const std::function<void()>& save);
 Json limits_json(const std::vector<Limit>& limits);
 
 /// Returns the memory that this process and its memory cgroup hold now: {"anonymous_bytes",
-/// "file_backed_bytes", "shared_bytes", "cgroup": {"source", "bytes", "peak_bytes"}}, with null for values
-/// that the system does not report.
+/// "file_backed_bytes", "shared_bytes", "cgroup": {"source", "bytes", "peak_bytes"}}. A value is null if the
+/// system does not report it.
 Json held_json();
 
 }  // namespace plimsoll

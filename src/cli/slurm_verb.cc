@@ -199,18 +199,18 @@ SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
   return job;
 }
 
-// Returns the budget of a process for the plans and `more` bytes. The limit is `most`, the stated budget or
-// that of this machine.
-int64_t budget_of_job(const SlurmOptions& options, const StagePlans& plans, int64_t more, int64_t most) {
+// Returns the budget of a process for the plans and `more` bytes. `max` is the stated budget, which includes
+// `more`, or else the budget of this machine, which does not.
+int64_t budget_of_job(const SlurmOptions& options, const StagePlans& plans, int64_t more, int64_t max) {
   const int64_t needed = budget_of(plans) + more;
-  if (options.resources.budget_text.empty()) return std::min(needed - more, most) + more;
+  if (options.resources.budget_text.empty()) return std::min(needed - more, max) + more;
   const int64_t smallest = largest_budget(plans).min_budget + more;
-  if (smallest > most)
+  if (smallest > max)
     throw BudgetTooSmall(
         fmt::format("the smallest budget that works is {} bytes ({}), including {} for the device's driver, "
                     "for pinned memory and, with several ranks, for Python; raise --budget",
                     smallest, format_bytes(smallest), format_bytes(more)));
-  return std::min(needed, most);
+  return std::min(needed, max);
 }
 
 // Plans the run of the recipe, and sets what the job requests for it.

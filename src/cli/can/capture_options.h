@@ -9,8 +9,8 @@ namespace plimsoll {
 /// Adds --format, --payload, --channel, --name-channel, --time and --truncated, which define how a verb reads
 /// captures. `format` must outlive `verb`.
 void add_capture_options(CLI::App& verb, FormatOptions& format);
-/// Adds --merge-channels to a verb that makes recordings from captures. Call it after the other functions
-/// that add options.
+/// Adds --merge-channels to a verb that makes recordings from captures. Call it last, after the
+/// functions that add other options.
 void add_merge_channels(CLI::App& verb, FormatOptions& format);
 
 /// The options for reading captures, and those that describe the columns of a table, such as --columns and

@@ -13,17 +13,18 @@ namespace plimsoll {
 /// The gradients of one block.
 struct BlockGradients {
   std::vector<at::Tensor> values;  ///< F32, one per parameter and of its shape, except for `table`.
-  at::Tensor table;  ///< The parameter of which values has rows [N, F]; undefined if there is none.
-  at::Tensor ids;    ///< i64 [N], the index of each of these rows in the table.
+  at::Tensor
+      table;       ///< The parameter whose entry in `values` holds only rows [N, F]; undefined if none does.
+  at::Tensor ids;  ///< i64 [N], the index of each of these rows in the table.
 };
 
 /// Sums over the blocks of a batch: the gradient of each parameter, the statistics of normalising layers, and
 /// the loss. The constructor allocates all memory, gradients under Tag::gradients. Not thread-safe.
 class BatchSum {
  public:
-  /// `parameters` must outlive the sum. If `row` is positive, the gradients are consecutive views of one row
-  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has separate memory, and the rows of
-  /// lazy parameters are marked.
+  /// `parameters` must outlive the sum. If `row` is positive, the gradients are consecutive views of one row.
+  /// The row has `row` numbers, and those after the last gradient are 0. If `row` is 0, each gradient has
+  /// separate memory, and the rows of lazy parameters are marked.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();

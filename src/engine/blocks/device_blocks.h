@@ -48,8 +48,8 @@ class DeviceBlocks {
     return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
   }
 
-  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` are the graphs
-  /// of the block; `planner`, if any, decides where the block's tensors are placed. A thread gets the first
+  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` belong
+  /// to the block; `planner`, if any, decides where the block's tensors are placed. A thread gets the first
   /// free lane on its first call, and keeps it. A block that does not fit into its range runs again alone,
   /// with the ranges of all lanes and without a plan. Several threads may call it at once. Errors: those of
   /// `work`; DeviceRegionFull.
