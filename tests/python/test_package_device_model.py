@@ -1,5 +1,7 @@
 """`plimsoll.plan` for a model of GPU that is not in this machine."""
 
+import os
+
 import pytest
 
 plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
@@ -53,3 +55,21 @@ def test_what_cannot_be_is_refused(model, options, text):
 def test_a_model_needs_a_gpu():
     with pytest.raises(plimsoll.UsageError, match='add device="cuda"'):
         plimsoll.plan(classifier(), DataLoader(made_up(), batch_size=16), device_model="v100-16")
+
+
+def mapped():
+    """Bytes of the addresses of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_planning_again_maps_no_more_memory_and_the_process_can_fork():
+    planned("v100-16")
+    before = mapped()
+    for _ in range(4):
+        planned("v100-16")
+    assert mapped() < before + 256 * MIB  # A stand-in has gigabytes.
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
