@@ -1,5 +1,11 @@
 #include "config/earlier_runs.h"
 
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "base/error.h"
+
 namespace plimsoll {
 
 Recipe with_earlier_rules(Recipe recipe) {
@@ -11,6 +17,12 @@ Recipe with_earlier_rules(Recipe recipe) {
 }
 
 Recipe load_run_recipe(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown))
+    throw InputError(
+        fmt::format("{}: is not a run, because {} does not exist; expected a folder that "
+                    "`plimsoll train` wrote",
+                    path.parent_path().string(), path.string()));
   return load_recipe(path, {}, with_earlier_rules({}));
 }
 

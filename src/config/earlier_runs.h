@@ -11,7 +11,7 @@ namespace plimsoll {
 Recipe with_earlier_rules(Recipe recipe);
 
 /// Loads the recipe in the folder of a run. Keys that it lacks get the values of with_earlier_rules().
-/// Errors: those of load_recipe().
+/// Errors: InputError if there is no such file, and those of load_recipe().
 Recipe load_run_recipe(const std::filesystem::path& path);
 
 }  // namespace plimsoll

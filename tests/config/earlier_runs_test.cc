@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "config/identity.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
@@ -39,6 +40,16 @@ TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   EXPECT_EQ(earlier.init_target_scale, TargetScaleSource::model);
   for (const Recipe& recipe : {Recipe(), with_earlier_rules({})})
     EXPECT_EQ(recipe_yaml(read(recipe_yaml(recipe))), recipe_yaml(recipe));
+}
+
+TEST(EarlierRuns, AFolderWithoutARecipeIsNoRun) {
+  TempFolder folder;
+  try {
+    load_run_recipe(folder / "run" / "recipe.yaml");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("run: is not a run, because"));
+  }
 }
 
 TEST(EarlierRuns, WhatTheirUserWroteStays) {

@@ -113,6 +113,32 @@ def hashes(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
 
 
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float32(), 5)])
+def test_lists_of_reals_of_one_length_are_vectors(ingest, tmp_path, kind):
+    random = np.random.default_rng(3)
+    rows = [None if number < 9000 or random.random() < 0.1 else random.normal(size=5).astype(np.float32).tolist() for number in range(20000)]
+    rows[15000][2] = None
+    table = pa.table({"id": np.arange(len(rows)), "embedding": pa.array(rows, kind)})
+    pq.write_table(table, tmp_path / "items.parquet", row_group_size=3000)
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"items={tmp_path}/items.parquet:key=id")
+    (column,) = types_of(manifest)["items"]["columns"]
+    wanted = np.array([[np.nan] * 5 if row is None else [np.nan if value is None else value for value in row] for row in rows], np.float32)
+    assert column["meaning"] == "vector" and column["missing"] == sum(row is None for row in rows)
+    assert np.array_equal(columns[column["column"]], wanted, equal_nan=True)
+    assert np.array_equal(columns[column["valid"]] == 0, [row is None for row in rows])
+
+
+@pytest.mark.parametrize(("lists", "reason"), [
+    ([[1.0, 2.0], None, [3.0]], "lists of 2 and of 1 numbers, expected one length"),
+    ([None, [], [3.0]], "a list of 0 numbers, expected 1 to 1048576"), ([None, None], "a column without a value")])
+def test_lists_of_reals_of_other_lengths_are_left_out(ingest, tmp_path, lists, reason):
+    table = pa.table({"id": np.arange(len(lists)), "embedding": pa.array(lists, pa.list_(pa.float32()))})
+    pq.write_table(table, tmp_path / "items.parquet", row_group_size=2)
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"items={tmp_path}/items.parquet:key=id")
+    assert types_of(manifest)["items"]["left_out"] == [{"name": "embedding", "reason": reason}]
+    assert not any("embedding" in name for name in columns)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_made_up_tables_equal_pyarrow(ingest, tmp_path, seed):
     tables = made_up(4000 if seed % 2 else 37, seed)

@@ -11,7 +11,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxWidth = 1 << 20;  // Maximum elements of a vector, and bytes of a binary value.
 // Maximum digits after the point of a decimal; Arrow's own decimals have up to 76.
 constexpr int64_t kMaxScale = 1000;
 
@@ -112,11 +111,14 @@ void set_plain(ArrowType& type, std::string_view format, const std::string& wher
 }
 
 // Parses the formats of lists. A list of a fixed number of reals is a vector; other lists have any number of
-// texts or integers.
+// texts, integers or reals.
 void set_list(ArrowType& type, const ArrowSchema& schema, std::string_view format, const std::string& where) {
   if (schema.n_children != 1 || schema.children == nullptr || schema.children[0] == nullptr) return;
   const ArrowType item = parse_arrow_type(*schema.children[0], where);
   const bool is_whole = item.kind == ValueKind::integer || item.kind == ValueKind::boolean;
+  // Decimals would need their scale for each item.
+  const bool is_plain_real =
+      item.kind == ValueKind::real && item.layout == ArrowType::Layout::plain && item.storage != 'd';
   if (format.starts_with("+w:")) {
     const int64_t width = number_at(format.substr(3), where);
     const bool is_number = item.kind == ValueKind::real || item.kind == ValueKind::integer;
@@ -127,7 +129,7 @@ void set_list(ArrowType& type, const ArrowSchema& schema, std::string_view forma
     type.width = width;
     type.element = item.storage;
   } else if ((format == "+l" || format == "+L") &&
-             (is_whole || (item.kind == ValueKind::text && item.is_utf8))) {
+             (is_whole || is_plain_real || (item.kind == ValueKind::text && item.is_utf8))) {
     type.kind = ValueKind::list;
     type.index_bytes = format == "+l" ? 4 : 8;
     type.item = {item};

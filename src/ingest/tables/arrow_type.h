@@ -17,9 +17,12 @@ enum class ValueKind : uint8_t {
   text,    ///< Texts, or bytes of any length.
   time,    ///< A count of `unit` since 1970-01-01, as Arrow stores it.
   vector,  ///< A fixed number of reals.
-  list,    ///< Any number of texts or integers.
+  list,    ///< Any number of texts, integers or reals.
   other,   ///< A type that is not supported, such as a struct.
 };
+
+/// Maximum elements of a vector, and bytes of a binary value.
+inline constexpr int64_t kMaxWidth = 1 << 20;
 
 /// The type of an Arrow column, from the format string of its schema.
 struct ArrowType {

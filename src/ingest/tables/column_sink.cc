@@ -51,6 +51,7 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
       if (!type.is_utf8) return left_out("bytes that are not text");
       return make_category_sink(std::move(files), false);
     case ValueKind::list:
+      if (type.item[0].kind == ValueKind::real) return make_list_vector_sink(std::move(files));
       return make_multi_category_sink(std::move(files), false);
     case ValueKind::nothing:
       return left_out("a column without a value");
@@ -69,7 +70,7 @@ std::unique_ptr<ColumnSink> make_column_sink(ColumnFiles files, const ArrowType&
   if (given == GivenMeaning::skip) return std::make_unique<LeftOut>(files.name(), "the user says so");
   if (given == GivenMeaning::category && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
     return make_category_sink(std::move(files), true);
-  if (given == GivenMeaning::category && type.kind == ValueKind::list)
+  if (given == GivenMeaning::category && type.kind == ValueKind::list && type.item[0].kind != ValueKind::real)
     return make_multi_category_sink(std::move(files), true);
   if (given == GivenMeaning::number && (is_whole || type.kind == ValueKind::time))
     return make_integer_sink(std::move(files), WholeMeaning::number, "");

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/timestamp.h"
 #include "config/yaml.h"
 #include "ingest/tables/file_stream.h"
 #include "ingest/tables/relbench_yaml.h"
@@ -15,23 +18,29 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::string_view kAutocomplete = "autocomplete";  // The kind of task whose target is a column.
+
 std::string required(const YAML::Node& node, const char* key, const std::string& where) {
   std::string text = yaml_text(node, key, where);
   if (text.empty()) throw InputError(fmt::format("{}: has no {}; mend the manifest", where, key));
   return text;
 }
 
-// Returns the name of the table under `key`. The table must have a key of one column, because seeds refer to
-// keys.
-std::string keyed_table(const YAML::Node& node, const char* key, const std::string& where,
-                        const TablesOptions& options) {
+// Returns the table that is named under `key`.
+const TableSpec& table_at(const YAML::Node& node, const char* key, const std::string& where,
+                          const TablesOptions& options) {
   const std::string name = required(node, key, where);
   const auto table = std::ranges::find(options.tables, name, &TableSpec::name);
   if (table == options.tables.end())
     throw InputError(fmt::format("{}: {} is '{}', which is no table", where, key, name));
-  if (table->key.size() != 1)
-    throw InputError(fmt::format("{}: {} is '{}', a table without a key of one column", where, key, name));
-  return name;
+  return *table;
+}
+
+// Seeds and targets in tables of labels refer to keys.
+void require_key(const TableSpec& table, const std::string& where) {
+  if (table.key.size() != 1)
+    throw InputError(
+        fmt::format("{}: refers to '{}', a table without a key of one column", where, table.name));
 }
 
 // Returns the table of labels of a split, or an empty path if there is none.
@@ -45,6 +54,32 @@ fs::path file_of_split(const fs::path& folder, const std::string& split) {
   return has_csv ? csv : fs::path();
 }
 
+// Returns a time of the data set's manifest.
+int64_t cut_of(const TablesOptions& options, const char* key, const std::string& where) {
+  const std::string text = options.words.value(key, std::string());
+  if (const std::optional<int64_t> time = parse_timestamp(text)) return *time;
+  throw InputError(fmt::format(
+      "{}: its seeds are the rows of its table, which the data set's {} divides; found '{}' there, expected "
+      "2024-12-31 or 2024-12-31 23:59:59",
+      where, key, text));
+}
+
+// Makes the rows of the task's table its seeds, whether or not there are tables of labels. RelBench calls the
+// key of a table without one primary_key.
+void seed_from_rows(TaskSpec& task, const TableSpec& table, const TablesOptions& options,
+                    const std::string& where) {
+  if (task.target.empty()) throw InputError(where + ": has no target_col; mend the manifest");
+  if (table.time.empty())
+    throw InputError(fmt::format(
+        "{}: its seeds are the rows of '{}', which has no time_col; add tables of labels with times", where,
+        table.name));
+  task.splits.clear();
+  task.cuts = {.val = cut_of(options, "val_timestamp", where),
+               .test = cut_of(options, "test_timestamp", where)};
+  task.words["entity_col"] = table.key.size() == 1 ? table.key[0] : "primary_key";
+  task.words["time_col"] = table.time;
+}
+
 TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   const fs::path path = folder / "manifest.yaml";
   const YAML::Node node = load_yaml_map(path);
@@ -54,10 +89,18 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
                 .kind = required(node, "kind", where),
                 .type = required(node, "task_type", where)};
   const bool is_pairs = node["dst_entity_table"].IsDefined();
-  task.entity = keyed_table(node, is_pairs ? "src_entity_table" : "entity_table", where, options);
-  task.entity_column = required(node, is_pairs ? "src_entity_col" : "entity_col", where);
+  const bool has_rows_as_seeds = task.kind == kAutocomplete && !is_pairs;
+  const TableSpec& entity = table_at(node, is_pairs ? "src_entity_table" : "entity_table", where, options);
+  if (!has_rows_as_seeds) require_key(entity, where);
+  task.entity = entity.name;
+  task.entity_column = has_rows_as_seeds ? yaml_text(node, "entity_col", where)
+                                         : required(node, is_pairs ? "src_entity_col" : "entity_col", where);
   task.target = yaml_text(node, is_pairs ? "dst_entity_col" : "target_col", where);
-  if (is_pairs) task.destination = keyed_table(node, "dst_entity_table", where, options);
+  if (is_pairs) {
+    const TableSpec& destination = table_at(node, "dst_entity_table", where, options);
+    require_key(destination, where);
+    task.destination = destination.name;
+  }
   task.time = yaml_text(node, "time_col", where);
   const Json words = yaml_json(node, where);
   for (const auto& [key, word] : words.items())
@@ -70,6 +113,8 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
                            }});
     options.files.push_back(file);
   }
+  if (has_rows_as_seeds && (task.splits.empty() || entity.key.size() != 1))
+    seed_from_rows(task, entity, options, where);
   return task;
 }
 
@@ -95,7 +140,7 @@ void add_task_folder(const fs::path& folder, TablesOptions& options) {
     throw InputError(fmt::format("--task {}: has no manifest.yaml, which names the entity, time and target",
                                  folder.string()));
   TaskSpec task = read_task(path, options);
-  if (task.splits.empty())
+  if (task.splits.empty() && !task.cuts)
     throw InputError(fmt::format(
         "--task {}: has no table of labels, expected train.parquet or train.csv, and so for val and test",
         folder.string()));

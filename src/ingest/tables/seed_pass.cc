@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "ingest/tables/target_sink.h"
 #include "ingest/tables/time_values.h"
 #include "store/typed_graph.h"
 
@@ -120,9 +121,7 @@ void SeedPass::open_columns(const ArrowTable& table) {
   if (target_nodes_) return target_nodes_->open(set_, column("targets"), column("target_ptr"));
   const auto at = static_cast<size_t>(target_);
   const ArrowType& type = table.columns()[at].type;
-  const bool is_category = (type.kind == ValueKind::text && type.is_utf8) || type.kind == ValueKind::list;
-  sink_ = make_column_sink(ColumnFiles(set_, {"tasks", task_.name, split_.name}, task_.target), type,
-                           is_category ? "category" : "", table.where(at));
+  sink_ = make_target_sink(set_, task_, split_.name, type, table.where(at));
 }
 
 void SeedPass::read_times(const ArrowTable& table, int64_t first, int64_t rows) {
@@ -172,10 +171,7 @@ Json SeedPass::finish() {
   }
   if (target_ < 0) return entry;
   if (sink_) {
-    entry["target"] = sink_->finish();
-    if (entry["target"].contains("reason"))
-      throw InputError(fmt::format("table '{}', column '{}': {}, expected targets", name_, task_.target,
-                                   entry["target"]["reason"].get<std::string>()));
+    entry["target"] = finish_targets(*sink_, fmt::format("table '{}', column '{}'", name_, task_.target));
     return entry;
   }
   set_.finish(column("targets"));

@@ -21,6 +21,9 @@ std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, WholeMeaning me
 /// Returns the sink for real numbers; `row` is {width} for vectors.
 std::unique_ptr<ColumnSink> make_real_sink(ColumnFiles files, const char* meaning,
                                            const std::vector<int64_t>& row);
+/// Returns the sink for lists of reals. They are vectors; a column with lists of different lengths is left
+/// out.
+std::unique_ptr<ColumnSink> make_list_vector_sink(ColumnFiles files);
 /// Returns the sink for categories: texts, or whole numbers as texts. Unless `is_forced`, a column with more
 /// texts than TextVocabulary allows, or in which hardly any text occurs twice, is left out.
 std::unique_ptr<ColumnSink> make_category_sink(ColumnFiles files, bool is_forced);

@@ -13,6 +13,9 @@
 namespace plimsoll {
 namespace {
 
+// Rows of vectors and lists that are in memory at a time. A row may have thousands of numbers.
+constexpr int64_t kWideRowsAtOnce = 512;
+
 std::string time_file(const std::vector<std::string>& owner) {
   std::vector<std::string_view> parts(owner.begin(), owner.end());
   parts.emplace_back("time");
@@ -78,12 +81,17 @@ std::span<const uint8_t> TableColumns::add_times(int64_t first, int64_t rows) {
 
 void TableColumns::add_values(int64_t first, int64_t rows, std::span<const uint8_t> kept) {
   for (const Sink& sink : sinks_) {
-    if (sink.sink->is_left_out()) continue;
-    table_.read(sink.column, first, rows, values_);
     const ArrowType& type = table_.columns()[sink.column].type;
-    if (!kept.empty())
-      values_.keep(kept, type.kind == ValueKind::vector ? static_cast<size_t>(type.width) : 1);
-    sink.sink->add(values_);
+    const bool is_vector = type.kind == ValueKind::vector;
+    const int64_t at_once = is_vector || type.kind == ValueKind::list ? kWideRowsAtOnce : rows;
+    for (int64_t at = 0; at < rows && !sink.sink->is_left_out(); at += at_once) {
+      const int64_t count = std::min(at_once, rows - at);
+      table_.read(sink.column, first + at, count, values_);
+      if (!kept.empty())
+        values_.keep(kept.subspan(static_cast<size_t>(at), static_cast<size_t>(count)),
+                     is_vector ? static_cast<size_t>(type.width) : 1);
+      sink.sink->add(values_);
+    }
   }
 }
 

@@ -22,7 +22,8 @@ struct ForeignKey {
 /// One table of the input. It becomes a node type; an event table becomes an edge type.
 struct TableSpec {
   std::string name;
-  /// Opens the rows as a stream, which the caller releases. Called once.
+  /// Opens the rows as a stream, which the caller releases. Called once, and again for each `autocomplete`
+  /// task without tables of labels.
   std::function<void(ArrowArrayStream&)> open;
   int64_t files = 0;                  ///< Number of the table's files; 0 for a stream from a program.
   std::vector<std::string> key = {};  ///< Columns of the table's key; empty: no key.

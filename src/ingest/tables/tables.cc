@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "ingest/tables/autocomplete_pass.h"
 #include "ingest/tables/edge_table.h"
 #include "ingest/tables/edge_type.h"
 #include "ingest/tables/seed_pass.h"
@@ -94,6 +95,13 @@ class TablesBuild {
     Json entries = Json::array();
   };
 
+  // Returns a function that counts the rows of one pass in addition to `before`.
+  TablesProgress progress_from(int64_t before) {
+    return [this, before](int64_t rows) {
+      result_.rows = before + rows;
+      progress_(result_.rows);
+    };
+  }
   size_t next_table() const;
   size_t index_of(const std::string& table) const;
   void read_table(size_t table);
@@ -132,7 +140,6 @@ size_t TablesBuild::next_table() const {
 }
 
 void TablesBuild::read_table(size_t table) {
-  const int64_t before = result_.rows;
   const auto make_edges = [&](const ForeignKey& key, const KeyColumns& columns) -> EdgeType& {
     const auto number = static_cast<int>(edges_.size());
     edges_.push_back({table, std::make_unique<EdgeType>(scratch_, number, key, states_[table],
@@ -140,24 +147,17 @@ void TablesBuild::read_table(size_t table) {
     return *edges_.back().type;
   };
   TablePass pass(options_.tables[table], set_, scratch_, states_[table], make_edges);
-  entries_[table] = pass.run([&](int64_t rows) {
-    result_.rows = before + rows;
-    progress_(result_.rows);
-  });
+  entries_[table] = pass.run(progress_from(result_.rows));
   note_left_out(states_[table].name, entries_[table]["left_out"]);
 }
 
 void TablesBuild::read_edge_table(size_t table) {
-  const int64_t before = result_.rows;
   const TableSpec& spec = options_.tables[table];
   const auto state = [&](size_t end) -> const NodeTypeState& {
     return states_[index_of(spec.foreign_keys[end].table)];
   };
   EdgeTable edges(spec, set_, scratch_, state(0), state(1));
-  entries_[table] = edges.run(options_.reverse, [&](int64_t rows) {
-    result_.rows = before + rows;
-    progress_(result_.rows);
-  });
+  entries_[table] = edges.run(options_.reverse, progress_from(result_.rows));
   result_.edges += edges.edges() * (options_.reverse ? 2 : 1);
   result_.dangling += edges.dangling();
   const Json& entry = entries_[table][0];
@@ -190,15 +190,16 @@ Json TablesBuild::write_task(const TaskSpec& task) {
   if (!task.destination.empty()) entry["destination"] = task.destination;
   entry["manifest"] = task.words;
   entry["splits"] = Json::array();
+  if (task.cuts) {
+    AutocompletePass pass(task, options_.tables[index_of(task.entity)], set_);
+    entry["splits"] = pass.run(progress_from(result_.rows));
+  }
   for (const TaskSplit& split : task.splits) {
-    const int64_t before = result_.rows;
     SeedPass pass(task, split, state(task.entity),
                   task.destination.empty() ? nullptr : &state(task.destination), set_, scratch_);
-    entry["splits"].push_back(pass.run([&](int64_t rows) {
-      result_.rows = before + rows;
-      progress_(result_.rows);
-    }));
-    const Json& seeds = entry["splits"].back();
+    entry["splits"].push_back(pass.run(progress_from(result_.rows)));
+  }
+  for (const Json& seeds : entry["splits"]) {
     result_.seeds += seeds["seeds"].get<int64_t>();
     result_.dangling_seeds += seeds["dangling"].get<int64_t>();
     result_.seeds_without_time += seeds.value("rows_without_time", int64_t{0});

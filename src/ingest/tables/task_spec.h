@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,12 @@ struct TaskSplit {
   std::function<void(ArrowArrayStream&)> open;
 };
 
+/// The times, in nanoseconds since 1970-01-01, of the last seeds of the splits train and val.
+struct TimeCuts {
+  int64_t val = 0;
+  int64_t test = 0;
+};
+
 /// A task on the tables: rows of `entity`, each with a time and a target.
 struct TaskSpec {
   std::string name, kind, type;
@@ -27,6 +35,8 @@ struct TaskSpec {
   std::string destination = {};
   Json words = Json::object();  ///< The rest of the task's manifest, without the SQL.
   std::vector<TaskSplit> splits = {};
+  /// Set if the seeds are the rows of `entity` themselves (AutocompletePass), so that `splits` is empty.
+  std::optional<TimeCuts> cuts = {};
 };
 
 }  // namespace plimsoll

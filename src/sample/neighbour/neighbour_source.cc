@@ -52,16 +52,6 @@ void count_use(uint8_t& uses) {
     if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
 }
 
-// Returns the greatest magnitude; nullopt if a number or its square is not finite.
-std::optional<float> greatest_finite(std::span<const float> row) {
-  float greatest = 0;
-  for (const float value : row) {
-    if (!std::isfinite(value * value)) return std::nullopt;
-    greatest = std::max(greatest, std::abs(value));
-  }
-  return greatest;
-}
-
 }  // namespace
 
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
@@ -77,7 +67,7 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       direct_(rows_),
       sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;
-  if (options.row_places) left_out_ = RowSet(graph_.nodes());
+  if (options.row_places) left_out_.emplace(uses_, graph_.nodes());
   if (options.edges.weight) tables_.edge_features.emplace_back("edge_weight");
   if (options.edges.features)
     std::ranges::copy(graph_.tables().edge_features, std::back_inserter(tables_.edge_features));
@@ -214,11 +204,11 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   bounded_ = later_blocks();
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(bounded_.places(graphs())));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
-  if (options_.row_places) host_uses_.resize(uses_.size());
+  if (left_out_) left_out_->clear();  // Allocates the counts of its own while memory is free.
   prefix_shapes_.resize(shapes.size() * static_cast<size_t>(hops()));
   sample_all(threads, first, shapes);
   if (!bounded_.empty()) set_bounds(shapes, prefix_shapes_, bounded_, graph_.nodes());
-  if (options_.row_places) clear_left_out();
+  if (left_out_) left_out_->clear();
   sizes_ = sizes_of(shapes, prefix_shapes_);
   threads_ = threads;
   // The memory for reading must not grow after the run is planned.
@@ -316,15 +306,6 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
   if (options_.row_places) block.x.resize(static_cast<size_t>(block.nodes() * width_));
 }
 
-// Must be called before the rows of the block are appended.
-void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& block) const {
-  auto coming = static_cast<int32_t>(block.x.size() / static_cast<size_t>(width_));
-  for (const int64_t node : nodes) {
-    const int64_t place = left_out_.index(node);
-    block.row_place.push_back(place == RowSet::kNone ? -1 - coming++ : static_cast<int32_t>(place));
-  }
-}
-
 // Appends the values to predict for the seeds, which are the first nodes. Other nodes have none.
 void NeighbourSource::append_targets(const BlockSample& sample, GraphBlock& block) const {
   const int64_t width = target_width();
@@ -357,7 +338,7 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
   });
   block.edge_attr.insert(block.edge_attr.end(), batch.values.begin(), batch.values.end());
   append_prefixes(batch, block.prefixes);
-  if (options_.row_places) append_places(batch.node, block);
+  if (left_out_) left_out_->append_places(batch.node, width_, block);
   block.x.resize(begin + sample.rows().size() * static_cast<size_t>(width_));
   return reinterpret_cast<std::byte*>(block.x.data() + begin);
 }
@@ -385,49 +366,13 @@ bool NeighbourSource::read_stored(int64_t number) const {
 int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const Take& take) const {
   const ExclusiveLock lock(cache_mutex_);
   drop_cache();
-  clear_left_out();
-  add_most_used(left_out_, uses_, max);
-  const auto width = static_cast<size_t>(width_);
-  const size_t at_once = std::min(buffer.size() / width, static_cast<size_t>(sizes_.max_nodes));
-  Vector<int64_t, Tag::cache> rows;
-  try {
-    for (int64_t next = left_out_.next(0); next != RowSet::kNone;) {
-      throw_if_interrupted("rows of features were read");
-      rows.clear();
-      for (; next != RowSet::kNone && rows.size() < at_once; next = left_out_.next(next + 1))
-        rows.push_back(next);
-      direct_.read(rows, buffer.data());
-      size_t kept = 0;
-      for (size_t r = 0; r < rows.size(); ++r) {
-        const auto row = buffer.subspan(r * width, width);
-        if (const auto greatest = greatest_finite(row)) {
-          greatest_left_out_ = std::max(greatest_left_out_, *greatest);
-          std::ranges::copy(row, buffer.begin() + static_cast<std::ptrdiff_t>(kept++ * width));
-        } else {
-          left_out_.remove(rows[r]);
-        }
-      }
-      take(static_cast<int64_t>(kept));
-    }
-  } catch (...) {
-    clear_left_out();
-    throw;
-  }
-  for (int64_t row = left_out_.next(0); row != RowSet::kNone; row = left_out_.next(row + 1))
-    host_uses_[static_cast<size_t>(row)] = 0;
-  return left_out_.number();
+  return left_out_->leave_out(max, direct_, width_, sizes_.max_nodes, buffer, take);
 }
 
 void NeighbourSource::put_back() const {
   const ExclusiveLock lock(cache_mutex_);
   drop_cache();
-  clear_left_out();
-}
-
-void NeighbourSource::clear_left_out() const {
-  left_out_.clear();
-  host_uses_ = uses_;
-  greatest_left_out_ = 0;
+  left_out_->clear();
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
@@ -473,7 +418,7 @@ RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
           .sizes = sizes_,
           .hops = hops(),
           .threads = threads_,
-          .uses = options_.row_places ? host_uses_ : uses_,
+          .uses = left_out_ ? left_out_->other_uses() : uses_,
           .counted_blocks = counted_blocks_,
           .left_out = left_out()};
 }

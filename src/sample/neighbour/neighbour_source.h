@@ -17,6 +17,7 @@
 #include "rows/node_numbers.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
+#include "sample/neighbour/left_out_rows.h"
 #include "sample/neighbour/run_cache.h"
 #include "sample/neighbour/sample_blocks.h"
 #include "sample/seeds/seed_blocks.h"
@@ -110,7 +111,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t count() const override { return graph_.nodes(); }
   int64_t leave_out(int64_t max, std::span<float> buffer, const Take& take) const override;
   void put_back() const override;
-  float greatest_left_out() const override { return greatest_left_out_; }
+  float greatest_left_out() const override { return left_out_->greatest(); }
 
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   // Numbers to predict in each row of a block; 0 if its seeds have classes.
@@ -124,12 +125,10 @@ class NeighbourSource : public BlockSource, private FeatureRows {
                   Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const PLIMSOLL_REQUIRES_SHARED(cache_mutex_);
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
-  void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
-  const RowSet* left_out() const { return options_.row_places ? &left_out_ : nullptr; }
+  const RowSet* left_out() const { return left_out_ ? &left_out_->set() : nullptr; }
   RowCounters counters_of_start_up() const;
   void sample_largest(std::span<const GraphShape> shapes) const;
   bool read_stored(int64_t number) const PLIMSOLL_REQUIRES(mutex_);
-  void clear_left_out() const;
   void drop_cache() const PLIMSOLL_REQUIRES(cache_mutex_);
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
@@ -151,10 +150,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   FeatureFile rows_;
   mutable BoundedGraphs bounded_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
-  mutable Vector<uint8_t, Tag::columns> uses_;       // Uses of each node in some of the run's blocks.
-  mutable Vector<uint8_t, Tag::columns> host_uses_;  // Same as uses_, but 0 for rows that are left out.
-  mutable RowSet left_out_;                          // Empty unless options_.row_places.
-  mutable float greatest_left_out_ = 0;
+  mutable Vector<uint8_t, Tag::columns> uses_;   // Uses of each node in some of the run's blocks.
+  mutable std::optional<LeftOutRows> left_out_;  // Unset unless options_.row_places.
   mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
   mutable SamplingProgress progress_;

@@ -90,8 +90,8 @@ class KeptSamples final : public BlockSamples {
            const std::stop_token& stop) override;
 
  private:
-  void read(int64_t number, BlockSample& sample) PLIMSOLL_REQUIRES(mutex_) PLIMSOLL_REQUIRES(mutex_);
-  int64_t end_of(int64_t sample) PLIMSOLL_REQUIRES(mutex_) PLIMSOLL_REQUIRES(mutex_);
+  void read(int64_t number, BlockSample& sample) PLIMSOLL_REQUIRES(mutex_);
+  int64_t end_of(int64_t sample) PLIMSOLL_REQUIRES(mutex_);
 
   const SampleFile& file_;
   Mutex mutex_;

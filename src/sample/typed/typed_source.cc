@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/timestamp.h"
 #include "base/workers.h"
 
 namespace plimsoll {
@@ -49,19 +49,12 @@ int64_t test_timestamp_of(const TypedGraphView& graph) {
   if (!manifest.contains("source") || !manifest.at("source").contains("test_timestamp"))
     return std::numeric_limits<int64_t>::max();
   const std::string text = manifest.at("source").at("test_timestamp");
-  std::tm time{};
-  const char* rest = strptime(text.c_str(), "%Y-%m-%d", &time);
-  if (rest != nullptr && (*rest == ' ' || *rest == 'T')) rest = strptime(rest + 1, "%H:%M:%S", &time);
-  std::tm normal = time;
-  const int64_t seconds = timegm(&normal);
-  // Detects invalid dates: timegm() turns 31 February into 2 March.
-  if (rest == nullptr || *rest != '\0' || normal.tm_mday != time.tm_mday)
+  const std::optional<int64_t> time = parse_timestamp(text);
+  if (!time)
     throw InputError(
         fmt::format("{}: found the test_timestamp '{}', expected 2024-12-31 or 2024-12-31 23:59:59",
                     graph.set().folder().string(), text));
-  constexpr int64_t kNanoseconds = 1'000'000'000;
-  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
-  return seconds > kLast / kNanoseconds ? kLast : std::max(seconds, -kLast / kNanoseconds) * kNanoseconds;
+  return *time;
 }
 
 TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopology& topology) {

@@ -22,12 +22,16 @@ const Json& entry_named(const Json& list, const std::string& name) {
   return *std::ranges::find_if(list, [&](const Json& entry) { return entry.at("name") == name; });
 }
 
-// The keys of a type's nodes as texts, as they are in the user's tables. A type whose key has several columns
-// is refused.
+// The keys of a type's nodes as texts, as they are in the user's tables; numbers of rows if the table has no
+// key. A type whose key has several columns is refused.
 class KeyTexts {
  public:
   KeyTexts(const DataSetView& set, const Json& type) {
     const Json& keys = type.at("key");
+    if (keys.empty()) {
+      require_row_numbers(type);
+      return;
+    }
     if (keys.size() != 1)
       throw InputError(
           fmt::format("table {}: found a key of {} columns, expected one column in a task of RelBench",
@@ -51,6 +55,16 @@ class KeyTexts {
   }
 
  private:
+  // RelBench calls the number of a row its key if a table has none. It counts rows without a time, too, which
+  // are no nodes.
+  static void require_row_numbers(const Json& type) {
+    if (const auto left_out = type.value("rows_without_time", int64_t{0}); left_out > 0)
+      throw InputError(fmt::format(
+          "table {}: has no key, and {} of its rows have no time, so RelBench's numbers of its rows are not "
+          "known; give it a key",
+          std::string(type.at("name")), left_out));
+  }
+
   std::span<const uint8_t> letters_;
   std::span<const int64_t> ptr_, numbers_;
 };

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace plimsoll {
+
+/// Parses a date of UTC such as "2024-12-31", which may be followed by a blank or T and a time of day such as
+/// "23:59:59". Returns nanoseconds since 1970-01-01; the nearest 64-bit number for years that do not fit;
+/// nullopt for any other text.
+std::optional<int64_t> parse_timestamp(const std::string& text);
+
+}  // namespace plimsoll

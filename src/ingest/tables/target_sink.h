@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ingest/tables/column_sink.h"
+#include "ingest/tables/task_spec.h"
+
+namespace plimsoll {
+
+/// Returns the writer of the targets of one split of a task. Texts and lists are categories, however many
+/// there are. `where` names the column in messages.
+std::unique_ptr<ColumnSink> make_target_sink(DataSetWriter& set, const TaskSpec& task,
+                                             const std::string& split, const ArrowType& type,
+                                             const std::string& where);
+
+/// Completes the targets, and returns their entry for the manifest. Errors: InputError if they have a type
+/// that cannot be stored.
+Json finish_targets(ColumnSink& sink, const std::string& where);
+
+}  // namespace plimsoll
