@@ -1,6 +1,7 @@
 #include "memory/tape.h"
 
 #include <algorithm>
+#include <exception>
 #include <new>
 
 namespace plimsoll {
@@ -131,7 +132,7 @@ void TapeRecorder::end_workspace() noexcept {
   workspace_piece_ = -1;
   try {
     keep_what_outlives_the_workspace();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     incomplete_ = true;
   }
 }

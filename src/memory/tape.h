@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "memory/packing.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 
@@ -23,10 +24,11 @@ struct Tape {
     bool workspace = false;  ///< Whether it holds the short-lived pieces of one operator (WorkspaceScope).
     int32_t taken = 0;       ///< Index of the event that allocates it.
     int32_t given = kNever;  ///< Index of the event that frees it.
-    std::string operation;   ///< Operation that requested it.
-    std::string module;  ///< Module of the model that requested it, or whose gradients did; empty for none.
+    std::string_view operation;  ///< Operation that requested it. Names live as long as the program.
+    /// Module of the model that requested it, or whose gradients did; empty for none.
+    std::string_view module;
   };
-  std::vector<Piece> pieces;  ///< In the order in which they are taken.
+  Vector<Piece, Tag::columns> pieces;  ///< In the order in which they are taken.
   int32_t events = 0;
 
   /// Maximum of the requested bytes held at a time, and the piece whose allocation reached it; {0, -1}

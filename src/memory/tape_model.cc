@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "base/error.h"
 
@@ -14,9 +13,11 @@ namespace {
 // Solves rows x coefficients = values for several right-hand sides. Rows and columns that depend on others
 // are left out; their coefficients are 0.
 class AffineSolver {
+  using Row = Vector<double, Tag::columns>;
+
  public:
   explicit AffineSolver(std::span<const Terms> rows) : rows_(rows), columns_(rows.front().size()) {
-    std::vector<std::vector<double>> left;
+    std::vector<Row> left;
     for (const Terms& row : rows) left.emplace_back(row.begin(), row.end());
     std::vector<bool> used(left.size(), false);
     for (size_t column = 0; column < columns_; ++column) {
@@ -26,7 +27,7 @@ class AffineSolver {
           pivot = r;
       if (pivot == left.size() || std::abs(left[pivot][column]) < 1e-6) continue;
       used[pivot] = true;
-      Step step{column, pivot, left[pivot], std::vector<double>(left.size(), 0)};
+      Step step{column, pivot, left[pivot], Row(left.size(), 0.0)};
       for (size_t r = 0; r < left.size(); ++r) {
         if (used[r]) continue;
         step.factor[r] = left[r][column] / left[pivot][column];
@@ -65,25 +66,13 @@ class AffineSolver {
  private:
   struct Step {
     size_t column, row;
-    std::vector<double> pivot;   // The pivot row at this step.
-    std::vector<double> factor;  // Multiples of it subtracted from the other rows.
+    Row pivot;   // The pivot row at this step.
+    Row factor;  // Multiples of it subtracted from the other rows.
   };
   std::span<const Terms> rows_;
   size_t columns_;
   std::vector<Step> steps_;
 };
-
-// Returns the first position at which two tapes differ in their sequence.
-std::optional<size_t> first_difference(const Tape& a, const Tape& b) {
-  for (size_t i = 0; i < std::min(a.pieces.size(), b.pieces.size()); ++i) {
-    const Tape::Piece& p = a.pieces[i];
-    const Tape::Piece& q = b.pieces[i];
-    if (p.taken != q.taken || p.given != q.given || p.workspace != q.workspace || p.operation != q.operation)
-      return i;
-  }
-  if (a.pieces.size() != b.pieces.size()) return std::min(a.pieces.size(), b.pieces.size());
-  return std::nullopt;
-}
 
 double sum_of(const double* coefficients, const Terms& terms) {
   double sum = 0;
@@ -97,63 +86,59 @@ int64_t whole(double bytes) {
 
 }  // namespace
 
-TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms)
-    : rooms_(rooms) {
-  if (tapes.empty() || tapes.size() != terms.size()) throw UsageError("a tape's model needs probes");
-  tape_ = tapes.front();
-  terms_ = terms.front().size();
-  for (size_t i = 1; i < tapes.size() && same_sequence_; ++i) {
-    const auto at = first_difference(tape_, tapes[i]);
-    if (!at) continue;
-    same_sequence_ = false;
-    const Tape& longer = *at < tape_.pieces.size() ? tape_ : tapes[i];
-    difference_ =
-        fmt::format("the allocations of {} depend on the data, not only on counts",
-                    longer.pieces[*at].operation.empty() ? "an operation" : longer.pieces[*at].operation);
-  }
-  if (same_sequence_) fit(tapes, terms);
-  fit_envelope(tapes, terms);
+TapeModel::TapeModel(const TapeProbes& probes)
+    : rooms_(probes.rooms()),
+      tape_(probes.first()),
+      same_sequence_(probes.difference().empty()),
+      difference_(probes.difference()) {
+  if (probes.empty()) throw UsageError("a tape's model needs probes");
+  if (same_sequence_) fit(probes);
+  fit_envelope(probes);
 }
 
-void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
+void TapeModel::fit(const TapeProbes& probes) {
+  const std::vector<Terms>& terms = probes.terms();
   const AffineSolver solver(terms);
-  const auto values = [&](size_t piece, auto field) {
+  const auto values = [&](const auto& size_of) {
     std::vector<double> list;
-    for (const Tape& tape : tapes) list.push_back(static_cast<double>(field(tape.pieces[piece])));
+    for (const TapeProbes::Sizes& sizes : probes.sizes()) list.push_back(static_cast<double>(size_of(sizes)));
     return list;
   };
+  size_t workspaces = 0;
   for (size_t i = 0; i < tape_.pieces.size(); ++i) {
     double residual = 0;
-    double ignored = 0;
-    auto bytes = solver.solve(values(i, [](const Tape::Piece& p) { return p.bytes; }), &residual);
-    auto pieces = solver.solve(values(i, [](const Tape::Piece& p) { return p.pieces; }), &ignored);
+    const auto bytes = solver.solve(values([&](const auto& sizes) { return sizes.bytes[i]; }), &residual);
     if (residual >= 0.5 && difference_.empty())
       difference_ =
           fmt::format("the allocations of {} are not an affine function of counts",
                       tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
-    if (tape_.pieces[i].workspace) {
-      // Places in a workspace are those of Packing. The bytes lost beyond a fixed sum per piece are added.
-      const auto lost = static_cast<double>(lost_per_piece());
-      double missing = 0;
-      for (size_t p = 0; p < tapes.size(); ++p)
-        missing =
-            std::max(missing, static_cast<double>(tapes[p].pieces[i].room) -
-                                  (sum_of(bytes.data(), terms[p]) + lost * sum_of(pieces.data(), terms[p])));
-      pieces[0] += std::ceil(missing / lost);
+    bytes_.add(bytes);
+    if (!tape_.pieces[i].workspace) {
+      pieces_.add({});
+      continue;
     }
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-    pieces_.insert(pieces_.end(), pieces.begin(), pieces.end());
+    const size_t at = 2 * workspaces++;
+    double ignored = 0;
+    auto pieces = solver.solve(values([&](const auto& sizes) { return sizes.workspace[at]; }), &ignored);
+    // Places in a workspace are those of Packing. The bytes lost beyond a fixed sum per piece are added.
+    const auto lost = static_cast<double>(lost_per_piece());
+    double missing = 0;
+    for (size_t p = 0; p < terms.size(); ++p)
+      missing =
+          std::max(missing, static_cast<double>(probes.sizes()[p].workspace[at + 1]) -
+                                (sum_of(bytes.data(), terms[p]) + lost * sum_of(pieces.data(), terms[p])));
+    pieces[0] += std::ceil(missing / lost);
+    pieces_.add(pieces);
   }
 }
 
 // Fits non-negative coefficients whose result is never below the bytes that a probe used in ranges without a
 // plan. envelope() adds a quarter.
-void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
+void TapeModel::fit_envelope(const TapeProbes& probes) {
+  const std::vector<Terms>& terms = probes.terms();
   std::vector<double> high;
-  for (const Tape& tape : tapes) {
-    const int64_t more = std::ssize(tape.pieces) * (rooms_.alignment - Packing::kAlignment);
-    high.push_back(static_cast<double>(packed_as_they_come(tape) + more));
-  }
+  for (const TapeProbes::Sizes& sizes : probes.sizes())
+    high.push_back(static_cast<double>(sizes.as_they_come));
   double residual = 0;
   envelope_ = AffineSolver(terms).solve(high, &residual);
   for (size_t t = 1; t < envelope_.size(); ++t) envelope_[t] = std::max(envelope_[t], 0.0);
@@ -165,7 +150,7 @@ void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms>
 
 std::vector<int64_t> TapeModel::sizes(const Terms& terms) const {
   std::vector<int64_t> bytes(tape_.pieces.size());
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = whole(sum_of(&bytes_[i * terms_], terms));
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = whole(bytes_.at(i, terms));
   return bytes;
 }
 
@@ -179,22 +164,16 @@ int64_t TapeModel::room_of(size_t piece, double bytes, double pieces) const {
 void TapeModel::rooms(const Terms& terms, std::span<PlannedAllocation> pieces) const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     pieces[i].workspace = tape_.pieces[i].workspace;
-    pieces[i].bytes = room_of(i, sum_of(&bytes_[i * terms_], terms),
-                              pieces[i].workspace ? sum_of(&pieces_[i * terms_], terms) : 0);
+    pieces[i].bytes = room_of(i, bytes_.at(i, terms), pieces_.at(i, terms));
   }
 }
 
 void TapeModel::highest_rooms(const Terms& lowest, const Terms& highest,
                               std::span<PlannedAllocation> pieces) const {
-  const auto max = [&](const double* coefficients) {
-    double sum = 0;
-    for (size_t t = 0; t < terms_; ++t)
-      sum += coefficients[t] * static_cast<double>(coefficients[t] > 0 ? highest[t] : lowest[t]);
-    return sum;
-  };
   for (size_t i = 0; i < pieces.size(); ++i) {
     pieces[i].workspace = tape_.pieces[i].workspace;
-    pieces[i].bytes = room_of(i, max(&bytes_[i * terms_]), max(&pieces_[i * terms_]));
+    pieces[i].bytes =
+        room_of(i, bytes_.max_within(i, lowest, highest), pieces_.max_within(i, lowest, highest));
   }
 }
 

@@ -5,19 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "memory/affine_functions.h"
 #include "memory/tape.h"
+#include "memory/tape_probes.h"
 
 namespace plimsoll {
-
-/// The variables of the affine functions: counts of a block, such as its nodes and edges. The first entry is
-/// 1, for the constant.
-using Terms = std::vector<int64_t>;
-
-/// Bytes that a piece needs in addition to those requested: the header before its data, and rounding up.
-struct AllocationSizes {
-  int64_t header = kTensorHeader;
-  int64_t alignment = Packing::kAlignment;
-};
 
 /// A tape whose sizes are affine functions of terms. The functions are fitted to the tapes of a few small
 /// blocks, the probes. The model computes the sizes for every other block, even if the peak is then reached
@@ -29,9 +21,8 @@ struct AllocationSizes {
 class TapeModel {
  public:
   TapeModel() = default;
-  /// `terms` has one entry per tape. The model uses the sequence of the first tape. Errors: UsageError if
-  /// there are no tapes.
-  TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms = {});
+  /// The model uses the sequence of the first tape. Errors: UsageError if there are no tapes; BudgetExceeded.
+  explicit TapeModel(const TapeProbes& probes);
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
@@ -56,8 +47,8 @@ class TapeModel {
   Tape::Peak peak(const Terms& terms) const;
 
  private:
-  void fit(std::span<const Tape> tapes, std::span<const Terms> terms);
-  void fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms);
+  void fit(const TapeProbes& probes);
+  void fit_envelope(const TapeProbes& probes);
   int64_t room_of(size_t piece, double bytes, double pieces) const;
   int64_t round_up(int64_t bytes) const {
     return (bytes + rooms_.alignment - 1) / rooms_.alignment * rooms_.alignment;
@@ -69,9 +60,8 @@ class TapeModel {
   Tape tape_;
   bool same_sequence_ = true;
   std::string difference_;
-  size_t terms_ = 0;
-  std::vector<double> bytes_;     // [pieces, terms]
-  std::vector<double> pieces_;    // [pieces, terms], for workspaces.
+  AffineFunctions bytes_;         // One per piece.
+  AffineFunctions pieces_;        // One per piece: the number of pieces of workspaces; 0 for other pieces.
   std::vector<double> envelope_;  // [terms]
 };
 

@@ -28,7 +28,7 @@ std::vector<std::pair<std::string, int64_t>> held_at(const Tape& tape, const std
   for (size_t i = 0; i < tape.pieces.size(); ++i)
     if (const Tape::Piece& piece = tape.pieces[i];
         piece.taken <= event && piece.given > event && bytes[i] > 0)
-      sums[piece.module] += bytes[i];
+      sums[std::string(piece.module)] += bytes[i];
   std::vector<std::pair<std::string, int64_t>> held(sums.begin(), sums.end());
   std::ranges::stable_sort(held, std::greater<>(), &std::pair<std::string, int64_t>::second);
   return held;
@@ -40,7 +40,7 @@ void add_timeline(TapeProfile& profile, const Tape& tape, const std::vector<int6
     if (profile.modules.size() < max_modules) profile.modules.push_back(module);
   profile.modules.emplace_back("others");
   const size_t others = profile.modules.size() - 1;
-  const auto place_of = [&](const std::string& module) {
+  const auto place_of = [&](std::string_view module) {
     const auto found = std::ranges::find(profile.modules, module);
     return std::min(static_cast<size_t>(found - profile.modules.begin()), others);
   };

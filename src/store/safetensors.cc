@@ -113,22 +113,28 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
   return bytes;
 }
 
+// Returns the header. A checkpoint may have thousands of tensors, and a JSON value of all of them would need
+// four times the memory of the text.
+std::string header_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {
+  std::string text = fmt::format("{{\"{}\":{}", kMetadata, Json(metadata).dump());
+  size_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const Json entry = {{"dtype", tensor.dtype},
+                        {"shape", tensor.shape},
+                        {"data_offsets", {offset, offset + tensor.data.size()}}};
+    text += fmt::format(",{}:{}", Json(name).dump(), entry.dump());
+    offset += tensor.data.size();
+  }
+  return text + "}";
+}
+
 }  // namespace
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files) {
   TensorMetadata all = metadata;
   all[kChecksum] = checksum_of(tensors, metadata);
-  Json header = Json::object();
-  header[kMetadata] = all;
-  uint64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
-    header[name] = {{"dtype", tensor.dtype},
-                    {"shape", tensor.shape},
-                    {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
-  }
-  std::string text = header.dump();
+  std::string text = header_of(tensors, all);
   constexpr size_t kAlignment = 64;
   text.resize((text.size() + 8 + kAlignment - 1) / kAlignment * kAlignment - 8, ' ');
 

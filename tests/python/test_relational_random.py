@@ -1,4 +1,4 @@
-"""Models of random linked tables: each trains at the smallest budget that the refusal names, and has the weights of a large budget."""
+"""Models of random linked tables: each trains at the smallest budget that the refusal names, within it, with the weights of a large one."""
 
 import json
 import os
@@ -27,7 +27,11 @@ def train(bin_dir, folder, name, budget, *options, code=0):
     command = [bin_dir / "plimsoll", "train", folder / "recipe.yaml", "--data", folder / "graph", "--run", folder / name, "--budget", budget]
     done = subprocess.run([str(word) for word in (*command, "--json", *options)], capture_output=True, text=True, timeout=600)
     assert done.returncode == code, done.stderr
-    return done.stderr if code else json.loads(done.stdout)["weights"]
+    if code:
+        return done.stderr
+    result = json.loads(done.stdout)
+    assert result["memory"]["anonymous_peak_bytes"] <= result["memory"]["budget_bytes"]
+    return result["weights"]
 
 
 @pytest.mark.parametrize("seed", range(RUNS))

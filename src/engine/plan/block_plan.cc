@@ -11,8 +11,8 @@ namespace {
 // Returns a description of the operation that requested a piece.
 std::string describe(const Tape& tape, int64_t piece) {
   if (piece < 0) return "";
-  const std::string& operation = tape.pieces[static_cast<size_t>(piece)].operation;
-  return operation.empty() ? "an operation" : operation;
+  const std::string_view operation = tape.pieces[static_cast<size_t>(piece)].operation;
+  return std::string(operation.empty() ? "an operation" : operation);
 }
 
 }  // namespace

@@ -28,20 +28,22 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
   return bytes;
 }
 
-// Returns the maximum bytes copied to the device for a block of the box: its whole batch, which the tapes
-// allocate first, whatever the block requests later.
-int64_t max_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
-  std::vector<Tape> batches;
-  for (const Tape& tape : tapes) {
-    Tape& batch = batches.emplace_back();
-    for (Tape::Piece piece : tape.pieces) {
-      if (piece.workspace || piece.module != kBatchModule) continue;
-      piece.taken = batch.events++;
-      piece.given = Tape::kNever;
-      batch.pieces.push_back(std::move(piece));
-    }
+// Returns the pieces of a block's batch, which a tape on a device allocates first.
+Tape batch_of(const Tape& tape) {
+  Tape batch;
+  for (Tape::Piece piece : tape.pieces) {
+    if (piece.workspace || piece.module != kBatchModule) continue;
+    piece.taken = batch.events++;
+    piece.given = Tape::kNever;
+    batch.pieces.push_back(piece);
   }
-  const TapeModel model(batches, terms, kDeviceRooms);
+  return batch;
+}
+
+// Returns the maximum bytes copied to the device for a block of the box: its whole batch, whatever the block
+// requests later.
+int64_t max_copied(const TapeProbes& batches, const TermBox& box) {
+  const TapeModel model(batches);
   if (!model.same_sequence()) return model.envelope(box.highest);
   std::vector<PlannedAllocation> pieces(model.tape().pieces.size());
   model.highest_rooms(box.lowest, box.highest, pieces);
@@ -102,27 +104,28 @@ class DevicePlanner {
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
-      std::vector<Tape> tapes;
-      std::vector<Terms> terms;
+      TapeProbes tapes(kDeviceRooms);
+      TapeProbes batches(kDeviceRooms);
+      const auto add = [&](Tape tape, const Terms& terms) {
+        batches.add(batch_of(tape), terms);
+        tapes.add(std::move(tape), terms);
+      };
       const auto record = [&](const Probe& probe) {
         if (probe.terms.closed != closed) return;
-        terms.push_back(probe.terms.terms);
-        if (engine) {
-          tapes.push_back(try_probe(*engine, probe.block, work.kind == WorkKind::training));
-          return;
-        }
+        if (engine)
+          return add(try_probe(*engine, probe.block, work.kind == WorkKind::training), probe.terms.terms);
         CudaTape found = cuda_tape_without_data(*work.objective, probe.terms, widths,
                                                 work.kind == WorkKind::training, recompute);
         without_cuda_.insert(found.without_cuda.begin(), found.without_cuda.end());
-        tapes.push_back(std::move(found.tape));
+        add(std::move(found.tape), probe.terms.terms);
       };
       const RowWidths of_probes = engine ? widths : RowWidths();
       if (prefixes_in(box.highest) > 0)
         visit_sample_probes(box.highest, of_probes, work.options, record);
       else
         std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
-      staging_ = std::max(staging_, max_copied(tapes, terms, box));
-      work.plan->set_model(closed, TapeModel(tapes, terms, kDeviceRooms));
+      staging_ = std::max(staging_, max_copied(batches, box));
+      work.plan->set_model(closed, TapeModel(tapes));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
     work.find_worst();

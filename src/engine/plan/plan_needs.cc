@@ -55,6 +55,7 @@ PlanNeeds needs_of(const PlanInput& input, const AllWork& work) {
   needs.graphs = GraphBlock::bytes_for(work.largest_block(), input.source->room()) +
                  static_cast<int64_t>(pieces * sizeof(PlannedAllocation));
   needs.heap = heap_slack_per_block(pieces);
+  needs.objects = heap_slack_of_parameters(input.objective->parameters().entries().size());
   const Ledger& ledger = Ledger::process();
   needs.gradients = gradient_bytes(input);
   if (input.ranks > 1)

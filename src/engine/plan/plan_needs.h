@@ -27,6 +27,7 @@ struct PlanNeeds {
   int64_t graphs = 0;     ///< Bytes that a worker needs in the ledger: the graphs of a block, and the
                           ///< positions of its pieces.
   int64_t heap = 0;       ///< Bytes that a worker needs outside the ledger.
+  int64_t objects = 0;    ///< Bytes outside the ledger that do not depend on the blocks in flight.
   int64_t gradients = 0;  ///< Sums over lanes.
   int64_t exchange = 0;   ///< Memory for the exchange between ranks.
   int64_t lists = 0;      ///< Lists of graphs, and memory that the caller allocates later.
@@ -34,11 +35,11 @@ struct PlanNeeds {
   int64_t cap = 0;        ///< Cap of the ledger.
 
   /// Bytes left for the slab with `blocks` blocks in flight.
-  int64_t slab(int blocks) const { return cap - fixed - blocks * (graphs + heap); }
+  int64_t slab(int blocks) const { return cap - fixed - objects - blocks * (graphs + heap); }
   /// Bytes of the slab that `blocks` blocks in flight need.
   int64_t ranges(int blocks) const { return worst + (blocks - 1) * std::min(mean, worst); }
   /// Bytes that `blocks` blocks in flight need, in the ledger and on the heap.
-  int64_t with(int blocks) const { return fixed + blocks * (graphs + heap) + ranges(blocks); }
+  int64_t with(int blocks) const { return fixed + objects + blocks * (graphs + heap) + ranges(blocks); }
 };
 
 /// Returns the needs of the work before BLAS buffers are known: `heap` has only the slack.

@@ -130,18 +130,17 @@ class Planner {
     for (const bool closed : {false, true}) {
       const TermBox& box = work.boxes[closed ? 1 : 0];
       if (box.count == 0) continue;
-      std::vector<Tape> tapes;
-      std::vector<Terms> terms;
+      TapeProbes tapes;
       int64_t graphs = 0;  // Bytes of the graphs of the probes.
       const auto record = [&](const Probe& probe) {
         if (probe.terms.closed != closed) return;
         throw_if_interrupted("the run was planned");
-        tapes.push_back(engine ? work.record(*engine, probe.block)
-                               : tape_without_data(*work.objective, probe.terms, widths,
-                                                   work.kind == WorkKind::training, recompute));
-        terms.push_back(probe.terms.terms);
+        tapes.add(engine ? work.record(*engine, probe.block)
+                         : tape_without_data(*work.objective, probe.terms, widths,
+                                             work.kind == WorkKind::training, recompute),
+                  probe.terms.terms);
         graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
-        probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
+        probes_ = std::max(probes_, graphs + tapes.sizes().back().as_they_come);
       };
       const RowWidths of_probes = engine ? widths : RowWidths();
       if (widths.layout != nullptr)
@@ -150,7 +149,7 @@ class Planner {
         visit_sample_probes(box.highest, of_probes, work.options, record);
       else
         std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
-      work.plan->set_model(closed, TapeModel(tapes, terms));
+      work.plan->set_model(closed, TapeModel(tapes));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
     heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
@@ -227,7 +226,7 @@ class Planner {
           return LeftByBlocks{tried.cache_bytes, tried.prefetch};
         });
     set_blocks(execution, needs, chosen);
-    plan.heap = chosen.blocks * needs.heap;
+    plan.heap = chosen.blocks * needs.heap + needs.objects;
   }
 
   // Divides the ledger for this number of blocks in flight, and for as many blocks ahead as fit, up to

@@ -22,7 +22,7 @@ std::map<std::string, int64_t> recorded(const std::function<void()>& function) {
     function();
   }
   std::map<std::string, int64_t> bytes;
-  for (const Tape::Piece& piece : recorder.tape.pieces) bytes[piece.module] += piece.bytes;
+  for (const Tape::Piece& piece : recorder.tape.pieces) bytes[std::string(piece.module)] += piece.bytes;
   return bytes;
 }
 
