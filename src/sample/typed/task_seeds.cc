@@ -39,6 +39,8 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
   entity_ = task.entity;
   const Json& entry = entry_named(graph.set().manifest().at("tasks"), name);
   manifest_ = &entry.at("manifest");
+  target_width_ = kind_ == SeedTask::regression ? 1 : 0;
+  if (kind_ == SeedTask::recommendation) read_destination(graph);
   completes_column_ = find_word<LabelOrigin>(task.kind) == LabelOrigin::autocomplete;
   require_hidable(graph);
   for (const SeedsView& seeds : task.splits)
@@ -50,6 +52,24 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
   cut_ = std::ranges::max(training->times);
 }
 
+// Outputs of a model are f32, which must represent the number of each node.
+void TaskSeeds::read_destination(const TypedGraphView& graph) {
+  constexpr int64_t kMaxDestinations = int64_t{1} << 24;
+  constexpr int64_t kDefaultLength = 10;
+  const Json& entry = entry_named(graph.set().manifest().at("tasks"), name_);
+  destination_ = entry.at("destination");
+  target_width_ = graph.node_type(destination_).nodes;
+  if (target_width_ < 1 || target_width_ > kMaxDestinations)
+    throw InputError(fmt::format("{}: task {}: table {} has {} rows to recommend, expected 1 .. {}",
+                                 graph.set().folder().string(), name_, destination_, target_width_,
+                                 kMaxDestinations));
+  const int64_t length = manifest_->value("eval_k", kDefaultLength);
+  if (length < 1)
+    throw InputError(fmt::format("{}: task {}: found eval_k {}, expected 1 or more",
+                                 graph.set().folder().string(), name_, length));
+  list_length_ = std::min(length, target_width_);
+}
+
 void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split) {
   const std::string place =
       fmt::format("{}: task {}, split {}", graph.set().folder().string(), name_, seeds.split);
@@ -58,9 +78,17 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   if (seeds.times.empty() && !seeds.nodes.empty())
     throw InputError(place + ": seeds have no times, but a model needs the time of each seed");
   splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
-  parts_.push_back({&seeds, std::nullopt});
+  parts_.push_back({&seeds});
   if (!split.contains("target")) return;
   const Json& target = split.at("target");
+  if (kind_ == SeedTask::recommendation) {
+    parts_.back().ptr = graph.set().column<int64_t>(target.at("ptr"));
+    parts_.back().lists = graph.set().column<uint32_t>(target.at("column"));
+    if (parts_.back().ptr.size() != seeds.nodes.size() + 1)
+      throw InputError(fmt::format("{}: found lists for {} seeds, expected {}; ingest the tables again",
+                                   place, std::ssize(parts_.back().ptr) - 1, seeds.nodes.size()));
+    return;
+  }
   if (target.contains("vocabulary"))
     throw InputError(place +
                      ": labels are texts; replace them with the numbers 0, 1, ... in the table of labels");
@@ -100,6 +128,38 @@ int64_t TaskSeeds::node(int64_t seed) const {
 int64_t TaskSeeds::time(int64_t seed) const {
   const size_t part = part_of(seed);
   return parts_[part].seeds->times[static_cast<size_t>(seed - splits_[part].first)];
+}
+
+bool TaskSeeds::has_label(int64_t seed) const {
+  return kind_ == SeedTask::recommendation ? !destinations(seed).empty() : !std::isnan(value(seed));
+}
+
+std::span<const uint32_t> TaskSeeds::destinations(int64_t seed) const {
+  const size_t part = part_of(seed);
+  const auto& [seeds, values, ptr, lists] = parts_[part];
+  if (ptr.empty()) return {};
+  const auto row = static_cast<size_t>(seed - splits_[part].first);
+  const auto damaged = [&](const std::string& found) {
+    return InputError(fmt::format("task {}: row {} of the split {}: {}; ingest the tables again", name_, row,
+                                  splits_[part].name, found));
+  };
+  if (ptr[row] < 0 || ptr[row + 1] < ptr[row] || ptr[row + 1] > std::ssize(lists))
+    throw damaged(fmt::format("its list is {} .. {} of {} targets", ptr[row], ptr[row + 1], lists.size()));
+  const auto list =
+      lists.subspan(static_cast<size_t>(ptr[row]), static_cast<size_t>(ptr[row + 1] - ptr[row]));
+  for (const uint32_t node : list)
+    if (node >= target_width_)
+      throw damaged(fmt::format("found node {}, but {} has {} nodes", node, destination_, target_width_));
+  return list;
+}
+
+void TaskSeeds::write_targets(int64_t seed, std::span<float> targets) const {
+  if (kind_ == SeedTask::regression) {
+    targets[0] = static_cast<float>(value(seed));
+    return;
+  }
+  std::ranges::fill(targets, 0.0F);
+  for (const uint32_t node : destinations(seed)) ++targets[node];
 }
 
 double TaskSeeds::value(int64_t seed) const {

@@ -9,6 +9,7 @@
 #include "engine/model_file/tensor_file.h"
 #include "nn/classification.h"
 #include "nn/hetero.h"
+#include "nn/recommendation.h"
 #include "nn/regression.h"
 #include "store/safetensors.h"
 
@@ -41,7 +42,8 @@ HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_
   options.dropout = recipe.relational.dropout;
   options.mean = recipe.relational.aggregation == NeighbourAggregation::mean;
   options.values = source.seeds().kind() == SeedTask::regression;
-  options.outputs = options.values ? 1 : classes;
+  options.outputs = source.seeds().target_width() > 0 ? source.seeds().target_width() : classes;
+  options.destinations = layout.destinations;
   return options;
 }
 
@@ -52,7 +54,10 @@ std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const Ty
   return std::make_unique<Hetero>(options_of(recipe, source, classes), static_cast<uint64_t>(recipe.seed));
 }
 
-std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model) {
+std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model,
+                                                     const TaskSeeds& seeds) {
+  if (seeds.kind() == SeedTask::recommendation)
+    return std::make_unique<Recommendation>(model, seeds.list_length());
   if (model.gives_values()) return std::make_unique<Regression>(model, recipe.relational.loss);
   return std::make_unique<Classification>(model);
 }

@@ -11,12 +11,14 @@
 namespace plimsoll {
 
 /// Creates the model that a recipe describes for the seeds of a source. `classes` is the greatest label plus
-/// one; a model of values has one output.
+/// one; it is not read for a model of values, which has one output, and for a recommendation, which has one
+/// for each node that can be recommended.
 std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const TypedSource& source,
                                                   int64_t classes);
 
-/// Returns the objective that training minimises.
-std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model);
+/// Returns the objective that training minimises for these seeds.
+std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model,
+                                                     const TaskSeeds& seeds);
 
 /// Sets the units of a model of values to the mean and standard deviation of the labels of these seeds.
 void learn_target_units(const TypedSource& source, std::span<const int64_t> seeds, const GraphModel& model);

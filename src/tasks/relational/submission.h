@@ -9,8 +9,9 @@
 namespace plimsoll {
 
 /// The table that `relbench.submit` of RelBench 3 accepts for the test split, DATASET__TASK.csv. For each
-/// seed, in order, it has the key of the entity, the time and the prediction: the probability of class 1, or
-/// the value. DATASET is the name in RelBench's manifest.
+/// seed, in order, it has the key of the entity, the time and the prediction: the probability of class 1, the
+/// value, or a JSON list of the keys of the recommended rows, the best first. DATASET is the name in
+/// RelBench's manifest.
 class Submission {
  public:
   /// Returns nothing for data that does not come from RelBench, for a task without a test split, and for a
