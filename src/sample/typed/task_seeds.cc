@@ -50,6 +50,18 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
     throw InputError(
         fmt::format("{}: task {} has no seeds in the split train", graph.set().folder().string(), name));
   cut_ = std::ranges::max(training->times);
+  if (kind_ == SeedTask::multilabel_classification) count_labels(graph);
+}
+
+// The first training row with labels says how many there are.
+void TaskSeeds::count_labels(const TypedGraphView& graph) {
+  for (size_t part = 0; part < parts_.size(); ++part)
+    for (int64_t row = 0; splits_[part].name == kTrain && target_width_ == 0 && row < splits_[part].count;
+         ++row)
+      target_width_ = parts_[part].labels->width(row);
+  if (target_width_ == 0)
+    throw InputError(fmt::format("{}: task {}: no row of the split train has labels",
+                                 graph.set().folder().string(), name_));
 }
 
 // Outputs of a model are f32, which must represent the number of each node.
@@ -81,6 +93,10 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   parts_.push_back({&seeds});
   if (!split.contains("target")) return;
   const Json& target = split.at("target");
+  if (kind_ == SeedTask::multilabel_classification) {
+    parts_.back().labels.emplace(graph.set(), target, std::ssize(seeds.nodes), place);
+    return;
+  }
   if (kind_ == SeedTask::recommendation) {
     parts_.back().ptr = graph.set().column<int64_t>(target.at("ptr"));
     parts_.back().lists = graph.set().column<uint32_t>(target.at("column"));
@@ -131,12 +147,16 @@ int64_t TaskSeeds::time(int64_t seed) const {
 }
 
 bool TaskSeeds::has_label(int64_t seed) const {
-  return kind_ == SeedTask::recommendation ? !destinations(seed).empty() : !std::isnan(value(seed));
+  if (kind_ == SeedTask::recommendation) return !destinations(seed).empty();
+  if (kind_ != SeedTask::multilabel_classification) return !std::isnan(value(seed));
+  const size_t part = part_of(seed);
+  return parts_[part].labels && parts_[part].labels->width(seed - splits_[part].first) > 0;
 }
 
 std::span<const uint32_t> TaskSeeds::destinations(int64_t seed) const {
   const size_t part = part_of(seed);
-  const auto& [seeds, values, ptr, lists] = parts_[part];
+  const std::span<const int64_t> ptr = parts_[part].ptr;
+  const std::span<const uint32_t> lists = parts_[part].lists;
   if (ptr.empty()) return {};
   const auto row = static_cast<size_t>(seed - splits_[part].first);
   const auto damaged = [&](const std::string& found) {
@@ -156,6 +176,12 @@ std::span<const uint32_t> TaskSeeds::destinations(int64_t seed) const {
 void TaskSeeds::write_targets(int64_t seed, std::span<float> targets) const {
   if (kind_ == SeedTask::regression) {
     targets[0] = static_cast<float>(value(seed));
+    return;
+  }
+  if (kind_ == SeedTask::multilabel_classification) {
+    const size_t part = part_of(seed);
+    if (parts_[part].labels) return parts_[part].labels->write(seed - splits_[part].first, targets);
+    std::ranges::fill(targets, std::numeric_limits<float>::quiet_NaN());
     return;
   }
   std::ranges::fill(targets, 0.0F);

@@ -7,21 +7,25 @@
 #include <vector>
 
 #include "base/words.h"
+#include "sample/typed/label_vectors.h"
 #include "sample/typed/number_column.h"
 #include "store/typed_graph.h"
 
 namespace plimsoll {
 
-/// The kinds of tasks, by their RelBench names. A seed has one label, or a list of nodes to recommend.
+/// The kinds of tasks, by their RelBench names. A seed has one label, several labels that are 0 or 1, or a
+/// list of nodes to recommend.
 enum class SeedTask : uint8_t {
   binary_classification,
   multiclass_classification,
+  multilabel_classification,
   regression,
   recommendation
 };
 template <>
 inline constexpr auto kWords<SeedTask> = std::to_array<std::string_view>({"binary_classification",
                                                                           "multiclass_classification",
+                                                                          "multilabel_classification",
                                                                           "regression", "recommendation"});
 
 /// The origin of labels, by its RelBench name: rows after the time of the seed, a column of the entity, or
@@ -66,10 +70,11 @@ class TaskSeeds {
   /// Returns the nodes to recommend for a seed, in the order of the data set and perhaps more than once; none
   /// for other tasks or if they are hidden. Errors: InputError for a node that does not exist.
   std::span<const uint32_t> destinations(int64_t seed) const;
-  /// Returns the number of floating-point targets of a seed: 1 for a value, for a recommendation the number
-  /// of nodes of the type destination(), and 0 for classes.
+  /// Returns the number of floating-point targets of a seed: 1 for a value, the number of labels if there are
+  /// several, for a recommendation the number of nodes of the type destination(), and 0 for classes.
   int64_t target_width() const { return target_width_; }
-  /// Writes these targets, [target_width()]: the value, or how often each node is to be recommended.
+  /// Writes these targets, [target_width()]: the value, the labels as 0, 1 or NaN, or how often each node is
+  /// to be recommended. Errors: those of LabelVectors and destinations().
   void write_targets(int64_t seed, std::span<float> targets) const;
   /// Returns the value to predict; NaN if it is missing or hidden.
   double value(int64_t seed) const;
@@ -91,9 +96,11 @@ class TaskSeeds {
     std::optional<NumberColumn> values = {};  // Not set if labels are hidden.
     std::span<const int64_t> ptr = {};        // [seeds + 1] The lists of a recommendation.
     std::span<const uint32_t> lists = {};
+    std::optional<LabelVectors> labels = {};  // Set if there are several labels.
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
+  void count_labels(const TypedGraphView& graph);
   void read_destination(const TypedGraphView& graph);
   void require_hidable(const TypedGraphView& graph) const;
 

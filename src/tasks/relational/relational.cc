@@ -15,6 +15,7 @@ namespace {
 
 PredictionWriter::Kind kind_of(const GraphModel& model, const TaskSeeds& seeds) {
   if (seeds.kind() == SeedTask::recommendation) return PredictionWriter::Kind::recommendations;
+  if (seeds.kind() == SeedTask::multilabel_classification) return PredictionWriter::Kind::labels;
   return model.gives_values() ? PredictionWriter::Kind::values : PredictionWriter::Kind::classes;
 }
 

@@ -13,6 +13,7 @@
 #include "tasks/metrics/ranking.h"
 #include "tasks/metrics/regression_metrics.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "tasks/relational/multilabel_evaluation.h"
 #include "tasks/relational/recommendation_evaluation.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_figures.h"
@@ -94,8 +95,8 @@ void require_known_labels(const TaskSeeds& seeds, std::span<const NamedGraphList
                                      seed, label, classes - 1));
 }
 
-std::vector<RelationalResult> evaluate_labels(const RunEvaluation& asked, const RelationalData& data,
-                                              const std::vector<NamedGraphList>& lists) {
+std::vector<RelationalResult> evaluate_one_label(const RunEvaluation& asked, const RelationalData& data,
+                                                 const std::vector<NamedGraphList>& lists) {
   const TypedSource& source = data.seeds();
   const auto shapes = read_shapes(source, asked.memory.threads);
   GnnModel model{
@@ -143,8 +144,10 @@ std::vector<RelationalResult> evaluate_labels(const RunEvaluation& asked, const 
 
 std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
   const auto lists = lists_of(data, asked.split);
-  return data.seeds().seeds().kind() == SeedTask::recommendation ? evaluate_recommendation(asked, data, lists)
-                                                                 : evaluate_labels(asked, data, lists);
+  const SeedTask kind = data.seeds().seeds().kind();
+  if (kind == SeedTask::recommendation) return evaluate_recommendation(asked, data, lists);
+  if (kind == SeedTask::multilabel_classification) return evaluate_multilabel(asked, data, lists);
+  return evaluate_one_label(asked, data, lists);
 }
 
 Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe, const TypedSource& seeds) {

@@ -9,6 +9,7 @@
 #include "engine/model_file/tensor_file.h"
 #include "nn/classification.h"
 #include "nn/hetero.h"
+#include "nn/multi_label.h"
 #include "nn/recommendation.h"
 #include "nn/regression.h"
 #include "store/safetensors.h"
@@ -58,6 +59,7 @@ std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const
                                                      const TaskSeeds& seeds) {
   if (seeds.kind() == SeedTask::recommendation)
     return std::make_unique<Recommendation>(model, seeds.list_length());
+  if (seeds.kind() == SeedTask::multilabel_classification) return std::make_unique<MultiLabel>(model);
   if (model.gives_values()) return std::make_unique<Regression>(model, recipe.relational.loss);
   return std::make_unique<Classification>(model);
 }

@@ -11,8 +11,7 @@
 namespace plimsoll {
 
 /// Creates the model that a recipe describes for the seeds of a source. `classes` is the greatest label plus
-/// one; it is not read for a model of values, which has one output, and for a recommendation, which has one
-/// for each node that can be recommended.
+/// one; it is not read if a seed has TaskSeeds::target_width() targets, each of which has an output.
 std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const TypedSource& source,
                                                   int64_t classes);
 

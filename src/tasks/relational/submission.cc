@@ -129,7 +129,8 @@ std::optional<Submission> Submission::of(const RelationalData& data) {
   const Json& manifest = data.seeds().graph().set().manifest();
   const auto test = std::ranges::find(seeds.splits(), kTest, &TaskSeeds::Split::name);
   if (!manifest.contains("source") || !manifest.at("source").contains("name") ||
-      test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification)
+      test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification ||
+      seeds.kind() == SeedTask::multilabel_classification)
     return std::nullopt;
   return Submission(data, *test);
 }

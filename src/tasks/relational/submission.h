@@ -15,8 +15,8 @@ namespace plimsoll {
 class Submission {
  public:
   /// Returns nothing for data that does not come from RelBench, for a task without a test split, and for a
-  /// task of several classes, which RelBench does not evaluate. `data` must outlive the result. Errors:
-  /// InputError for a damaged manifest.
+  /// task of several classes or labels, which RelBench does not evaluate. `data` must outlive the result.
+  /// Errors: InputError for a damaged manifest.
   static std::optional<Submission> of(const RelationalData& data);
 
   /// Writes the table next to the predictions that `plimsoll predict` has written for all seeds of the task.
