@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -18,9 +19,13 @@ void find_best(std::span<const float> scores, std::span<float> columns, std::spa
   std::ranges::fill(best, -std::numeric_limits<float>::infinity());
   for (size_t column = 0; column < scores.size(); ++column) {
     const float score = scores[column];
+    if (std::isnan(score)) {
+      best.front() = score;
+      return;
+    }
     if (score <= best.back()) continue;
     size_t place = best.size() - 1;
-    for (; place > 0 && !(score <= best[place - 1]); --place) {
+    for (; place > 0 && score > best[place - 1]; --place) {
       best[place] = best[place - 1];
       columns[place] = columns[place - 1];
     }

@@ -47,8 +47,8 @@ class BestNodes : public Objective {
 };
 
 /// Returns the `k` highest of each row of scores f32 [G, D], from the highest down, as [G, 2 k]: first their
-/// columns, below 2^24, then the scores. Of equal scores the one with the lower column is first. A score that
-/// is NaN comes first, so that it is noticed.
+/// columns, below 2^24, then the scores. Of equal scores the one with the lower column is first. If a score
+/// is NaN, so is the first of the row.
 at::Tensor best_scores(const at::Tensor& scores, int64_t k);
 
 }  // namespace plimsoll
