@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "sample/typed/target_vocabulary.h"
 
 namespace plimsoll {
 namespace {
@@ -51,6 +52,31 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
         fmt::format("{}: task {} has no seeds in the split train", graph.set().folder().string(), name));
   cut_ = std::ranges::max(training->times);
   if (kind_ == SeedTask::multilabel_classification) count_labels(graph);
+  name_classes(graph);
+}
+
+// Numbers the texts of labels by those of the split train. Each split has its own codes.
+void TaskSeeds::name_classes(const TypedGraphView& graph) {
+  for (size_t part = 0; part < parts_.size(); ++part)
+    if (splits_[part].name == kTrain) class_names_ = parts_[part].texts;
+  const auto refuse = [&](const std::string& split, const std::string& found) {
+    throw InputError(
+        fmt::format("{}: task {}, split {}: {}", graph.set().folder().string(), name_, split, found));
+  };
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    if (parts_[part].values && parts_[part].texts.empty() != class_names_.empty())
+      refuse(splits_[part].name,
+             "labels are texts in one split and numbers in another; store both in one type");
+    for (const std::string& text : parts_[part].texts) {
+      const auto found = std::ranges::find(class_names_, text);
+      parts_[part].class_of_code.push_back(found == class_names_.end() ? -1 : found - class_names_.begin());
+    }
+  }
+  if (class_names_.empty()) return;
+  const bool is_binary = kind_ == SeedTask::binary_classification;
+  if (class_names_.size() < 2 || (is_binary && class_names_.size() > 2))
+    refuse(kTrain, fmt::format("found {} different texts as labels, expected two{}", class_names_.size(),
+                               is_binary ? "" : " or more"));
 }
 
 // The first training row with labels says how many there are.
@@ -105,9 +131,10 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
                                    place, std::ssize(parts_.back().ptr) - 1, seeds.nodes.size()));
     return;
   }
-  if (target.contains("vocabulary"))
-    throw InputError(place +
-                     ": labels are texts; replace them with the numbers 0, 1, ... in the table of labels");
+  if (target.contains("vocabulary")) {
+    if (kind_ == SeedTask::regression) throw InputError(place + ": labels are texts, expected numbers");
+    parts_.back().texts = target_vocabulary(graph.set(), target, place);
+  }
   parts_.back().values.emplace(graph.set(), target.at("column"), target.value("valid", ""));
 }
 
@@ -193,11 +220,25 @@ double TaskSeeds::value(int64_t seed) const {
   const std::optional<NumberColumn>& values = parts_[part].values;
   if (!values) return std::numeric_limits<double>::quiet_NaN();
   const int64_t row = seed - splits_[part].first;
+  if (!class_names_.empty()) return class_of(parts_[part], row, splits_[part].name);
   const double found = values->at(row);
   if (std::isinf(found))
     throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a finite number",
                                  name_, row, splits_[part].name, found));
   return found;
+}
+
+double TaskSeeds::class_of(const Part& part, int64_t row, const std::string& split) const {
+  const int64_t code = part.values->whole(row);
+  if (code < 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto at = static_cast<size_t>(code);
+  if (at < part.texts.size() && part.class_of_code[at] >= 0)
+    return static_cast<double>(part.class_of_code[at]);
+  throw InputError(
+      fmt::format("task {}: row {} of the split {} has the label '{}', expected one of the {} labels of "
+                  "the split train",
+                  name_, row, split, at < part.texts.size() ? part.texts[at] : std::to_string(code),
+                  class_names_.size()));
 }
 
 int64_t TaskSeeds::label(int64_t seed) const {

@@ -81,6 +81,9 @@ class TaskSeeds {
   /// Returns the class to predict; -1 if it is missing or hidden. Errors: InputError for a value that is not
   /// a class 0, 1, ....
   int64_t label(int64_t seed) const;
+  /// Returns the texts of the classes by number if labels are texts, in the order of their bytes; otherwise
+  /// nothing. They are the texts of the split train.
+  const std::vector<std::string>& class_names() const { return class_names_; }
   /// Returns whether the target is a column of the entity's table.
   bool completes_column() const { return completes_column_; }
 
@@ -97,14 +100,19 @@ class TaskSeeds {
     std::span<const int64_t> ptr = {};        // [seeds + 1] The lists of a recommendation.
     std::span<const uint32_t> lists = {};
     std::optional<LabelVectors> labels = {};  // Set if there are several labels.
+    std::vector<std::string> texts = {};      // The texts of codes, if labels are texts.
+    std::vector<int64_t> class_of_code = {};  // The class of each text; -1 if it is not in the split train.
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
+  void name_classes(const TypedGraphView& graph);
+  double class_of(const Part& part, int64_t row, const std::string& split) const;
   void count_labels(const TypedGraphView& graph);
   void read_destination(const TypedGraphView& graph);
   void require_hidable(const TypedGraphView& graph) const;
 
   std::string name_, entity_, destination_;
+  std::vector<std::string> class_names_;
   int64_t list_length_ = 0, target_width_ = 0;
   SeedTask kind_ = SeedTask::regression;
   std::vector<Split> splits_;

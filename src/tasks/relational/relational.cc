@@ -56,7 +56,7 @@ class Relational final : public Task {
     PredictionWriter writer(request, {.kind = kind_of(*model, data.seeds().seeds()),
                                       .outputs = objective->outputs() - embedding,
                                       .embedding = embedding,
-                                      .class_names = {}});
+                                      .class_names = data.seeds().seeds().class_names()});
     predict_blocks(data.source(), *objective, request, writer);
     if (request.rehearsal != nullptr) return 0;
     const int64_t rows = writer.publish(data.unit(), data.identity());

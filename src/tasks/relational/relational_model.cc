@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kModel = "plimsoll.model";
 constexpr const char* kModelWord = "relational";
 constexpr const char* kClasses = "plimsoll.classes";
+constexpr const char* kClassNames = "plimsoll.class_names";
 constexpr const char* kTrainedOn = "plimsoll.trained_on";
 
 HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_t classes) {
@@ -82,9 +83,12 @@ void learn_target_units(const TypedSource& source, std::span<const int64_t> seed
   units.scale.fill_(deviation > 0 ? deviation : 1);
 }
 
-void save_relational(const std::filesystem::path& file, const GraphModel& model, const std::string& data) {
-  write_safetensors(file, tensors_of(model.parameters()),
-                    {{kModel, kModelWord}, {kClasses, std::to_string(model.classes())}, {kTrainedOn, data}});
+void save_relational(const std::filesystem::path& file, const GraphModel& model, const TaskSeeds& seeds,
+                     const std::string& data) {
+  TensorMetadata metadata = {
+      {kModel, kModelWord}, {kClasses, std::to_string(model.classes())}, {kTrainedOn, data}};
+  if (!seeds.class_names().empty()) metadata[kClassNames] = Json(seeds.class_names()).dump();
+  write_safetensors(file, tensors_of(model.parameters()), metadata);
 }
 
 std::unique_ptr<GraphModel> load_relational(const std::filesystem::path& path, const Recipe& recipe,

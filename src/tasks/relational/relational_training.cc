@@ -125,7 +125,8 @@ class RelationalTraining final : public Training {
     report.weights = model->parameters().hash();
     report.parameters = model->parameters().count();
     report.graphs = std::ssize(split_.training) + std::ssize(split_.validation);
-    if (run.writes()) save_relational(run.folder / "model.safetensors", *model, data_.identity_hash());
+    if (run.writes())
+      save_relational(run.folder / "model.safetensors", *model, seeds(), data_.identity_hash());
     return report;
   }
 
