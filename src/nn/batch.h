@@ -50,6 +50,15 @@ struct TypedBatch {
   /// the type.
   std::vector<std::vector<at::Tensor>> orders;
 
+  // The nodes of the type whose nodes are recommended (SampleLayout::destinations), R of them; undefined if
+  // there is no such type.
+  at::Tensor reached;         ///< i64 [R] GraphBlock::reached; a view like Batch::x.
+  at::Tensor reached_counts;  ///< f32 [R, T] log(1 + number of edges) from the node, for each of the T edge
+                              ///< types whose source is this type.
+  /// [edge types] The edges of these types in the opposite direction, from the nodes within one hop less to
+  /// all nodes of the type; undefined for other types.
+  std::vector<at::Tensor> reached_orders;
+
   int64_t nodes_within(size_t type, int64_t hops) const { return nodes[type][static_cast<size_t>(hops)]; }
 };
 

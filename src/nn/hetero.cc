@@ -17,6 +17,7 @@ Hetero::Hetero(const HeteroOptions& options, uint64_t seed) : options_(options),
   for (const HeteroOptions::NodeType& type : options_.nodes) encoders_.push_back(make_encoder(type));
   for (int64_t layer = 0; layer < options_.layers; ++layer) layers_.push_back(make_layer(layer));
   head_ = Linear(parameters_, "head", options_.channels, options_.outputs);
+  if (options_.destinations) make_reached();
   if (options_.values) units_ = TargetUnits::of(parameters_, options_.outputs);
 }
 
@@ -68,6 +69,20 @@ std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   return targets;
 }
 
+void Hetero::make_reached() {
+  std::vector<ReachedScores::EdgeType> edges;
+  for (size_t e = 0; e < options_.edges.size(); ++e)
+    if (options_.edges[e].source == static_cast<int64_t>(*options_.destinations))
+      edges.push_back({options_.edges[e].name, e, static_cast<size_t>(options_.edges[e].target)});
+  reached_.emplace(parameters_, options_.channels, std::move(edges));
+}
+
+std::vector<at::Tensor> Hetero::encode(const TypedBatch& batch) const {
+  std::vector<at::Tensor> h;
+  for (size_t type = 0; type < encoders_.size(); ++type) h.push_back(encode(type, batch));
+  return h;
+}
+
 at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
   const Encoder& encoder = encoders_[type];
   const ModuleScope scope("encoders." + options_.nodes[type].name);
@@ -106,18 +121,29 @@ at::Tensor Hetero::activate(const at::Tensor& x, size_t layer, size_t type, cons
   return relu_dropout(x, options_.dropout, place, key, block, row);
 }
 
+std::vector<at::Tensor> Hetero::run(size_t layer, const std::vector<at::Tensor>& h, const Batch& batch,
+                                    const DropoutKey& key) const {
+  const ModuleScope scope(fmt::format("convs.{}", layer));
+  std::vector<at::Tensor> next(h.size());
+  for (size_t type = 0; type < h.size(); ++type)
+    if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, batch, key);
+  return next;
+}
+
 at::Tensor Hetero::embed(const Batch& batch, const DropoutKey& key) const {
-  const TypedBatch& types = batch.types;
-  std::vector<at::Tensor> h;
-  for (size_t type = 0; type < encoders_.size(); ++type) h.push_back(encode(type, types));
-  for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    const ModuleScope scope(fmt::format("convs.{}", layer));
-    std::vector<at::Tensor> next(h.size());
-    for (size_t type = 0; type < h.size(); ++type)
-      if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, batch, key);
-    h = std::move(next);
-  }
+  std::vector<at::Tensor> h = encode(batch.types);
+  for (size_t layer = 0; layer < layers_.size(); ++layer) h = run(layer, h, batch, key);
   return h[static_cast<size_t>(options_.seeds)];
+}
+
+at::Tensor Hetero::forward(const Batch& batch, const DropoutKey& key) const {
+  if (!reached_) return apply_head(embed(batch, key));
+  std::vector<at::Tensor> h = encode(batch.types);
+  const at::Tensor encoded = h[*options_.destinations];
+  h = run(0, h, batch, key);
+  const std::vector<at::Tensor> first = h;
+  for (size_t layer = 1; layer < layers_.size(); ++layer) h = run(layer, h, batch, key);
+  return reached_->add(apply_head(h[static_cast<size_t>(options_.seeds)]), encoded, first, batch.types);
 }
 
 at::Tensor Hetero::apply_head(const at::Tensor& embeddings) const {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nn/edge_type_conv.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
+#include "nn/reached_scores.h"
 
 namespace plimsoll {
 
@@ -35,6 +37,9 @@ struct HeteroOptions {
   double dropout = 0;  ///< Probability with which training drops a number that a layer computes.
   int64_t outputs = 2;
   bool values = false;  ///< Whether outputs are values instead of logits of classes.
+  /// For a recommendation, whose outputs are the scores of all nodes of a type: that node type, if samples
+  /// can have its nodes (SampleLayout::destinations).
+  std::optional<size_t> destinations = {};
 };
 
 /// A network for samples with node types and edge types, one output per seed:
@@ -45,7 +50,9 @@ struct HeteroOptions {
 /// - layers. For each edge type: the messages of EdgeTypeConv. The results of all edge types into a node type
 /// are added to a linear layer of the nodes themselves; layer normalisation, ReLU and dropout follow. A layer
 /// computes only the nodes that later layers read;
-/// - a linear layer over the seeds.
+/// - a linear layer over the seeds. For a recommendation, its rows are the embeddings of the nodes that can
+/// be recommended. Nodes that the sample of a seed reaches have another score, which is added
+/// (ReachedScores).
 ///
 /// Parameters: encoders.TYPE.lin.*, encoders.TYPE.embeddings.I.weight, encoders.TYPE.lin1.*, .norm1.*,
 /// .lin2.*, .norm2.*; convs.L.convs.EDGE_TYPE.*, as PyTorch Geometric's HeteroConv names them;
@@ -55,6 +62,8 @@ class Hetero final : public GraphModel {
  public:
   Hetero(const HeteroOptions& options, uint64_t seed);
 
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  /// The output for a seed is apply_head(embed()) only without HeteroOptions::destinations.
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override { return options_.channels; }
@@ -85,6 +94,10 @@ class Hetero final : public GraphModel {
   Norm make_norm(const std::string& prefix);
   Encoder make_encoder(const HeteroOptions::NodeType& type);
   std::vector<Target> make_layer(int64_t layer);
+  void make_reached();
+  std::vector<at::Tensor> encode(const TypedBatch& batch) const;
+  std::vector<at::Tensor> run(size_t layer, const std::vector<at::Tensor>& h, const Batch& batch,
+                              const DropoutKey& key) const;
   at::Tensor encode(size_t type, const TypedBatch& batch) const;
   at::Tensor run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const Batch& batch,
                  const DropoutKey& key) const;
@@ -96,6 +109,7 @@ class Hetero final : public GraphModel {
   std::vector<Encoder> encoders_;
   std::vector<std::vector<Target>> layers_;  // [layers][node types]
   Linear head_;
+  std::optional<ReachedScores> reached_;
   TargetUnits units_;
 };
 

@@ -5,11 +5,12 @@
 
 namespace plimsoll {
 
-/// Minimises the binary cross-entropy of a model's logits for nodes with several labels, each 1 or 0. The
-/// loss of an item is the mean over its labels. An unknown label (NaN) counts as a label with loss 0.
+/// Minimises the binary cross-entropy of a model's logits for graphs or nodes with several labels, each 1
+/// or 0. The loss of an item is the mean over its labels. An unknown label (NaN) counts as a label with loss
+/// 0.
 class MultiLabel : public Objective {
  public:
-  /// `model` is a model of nodes. It must outlive this object.
+  /// `model` must outlive this object.
   explicit MultiLabel(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

@@ -29,6 +29,12 @@ class Objective {
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const = 0;
   /// Returns the losses, f32 [items], computed from the result of forward().
   virtual at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const = 0;
+  /// Returns the values, f32 [items], whose mean over items without dropout is the validation loss, by which
+  /// the best epoch is chosen. An objective whose task has a metric per item returns that metric, as an
+  /// error.
+  virtual at::Tensor validation_losses(const at::Tensor& outputs, const Batch& batch) const {
+    return losses(outputs, batch);
+  }
 };
 
 }  // namespace plimsoll

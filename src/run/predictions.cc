@@ -30,24 +30,42 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
     : request_(request), widths_(widths), node_(std::move(node)), row_(static_cast<size_t>(widths.outputs)) {
   if (rank_of(request.exchange) != 0) return;
   set_.emplace(request.out, request.force);
-  if (widths.kind == Kind::classes) {
-    class_ = &set_->column<int64_t>("class");
-    outputs_ = &set_->column<float>("probability", {widths.outputs});
-  } else if (widths.kind == Kind::labels) {
-    outputs_ = &set_->column<float>("probability", {widths.outputs});
-  } else if (widths.kind == Kind::values) {
-    outputs_ = &set_->column<float>("value", {widths.outputs});
-  }
+  open_columns();
   if (widths.embedding > 0) embedding_ = &set_->column<float>("embedding", {widths.embedding});
   if (!nodes.empty()) set_->column<int64_t>("node").append(nodes);
   if (!request.csv) return;
   csv_ = File::create(set_->path() / "predictions.csv", set_->files());
-  text_ = node_ ? "row,node" : "row";
-  if (class_ != nullptr) text_ += ",class";
-  if (!widths.class_names.empty()) text_ += ",class_name";
-  for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
-    text_ += fmt::format(",{}{}", widths.kind == Kind::values ? "value" : "p", i);
-  text_ += "\n";
+  text_ = csv_header();
+}
+
+void PredictionWriter::open_columns() {
+  if (widths_.kind == Kind::classes) class_ = &set_->column<int64_t>("class");
+  const std::vector<int64_t> width = {widths_.outputs};
+  if (widths_.kind == Kind::classes || widths_.kind == Kind::labels) {
+    outputs_ = &set_->column<float>("probability", width);
+  } else if (widths_.kind == Kind::values) {
+    outputs_ = &set_->column<float>("value", width);
+  } else if (widths_.kind == Kind::recommendations) {
+    destination_ = &set_->column<int64_t>("destination", {widths_.outputs / 2});
+    outputs_ = &set_->column<float>("score", {widths_.outputs / 2});
+  }
+}
+
+std::string PredictionWriter::csv_header() const {
+  std::string text = node_ ? "row,node" : "row";
+  if (class_ != nullptr) text += ",class";
+  if (!widths_.class_names.empty()) text += ",class_name";
+  const auto listed = static_cast<int64_t>(this->listed());
+  for (int64_t i = 0; i < listed; ++i) text += fmt::format(",destination{}", i);
+  const char* const word = widths_.kind == Kind::values ? "value" : listed > 0 ? "score" : "p";
+  for (int64_t i = 0; outputs_ != nullptr && i < widths_.outputs - listed; ++i)
+    text += fmt::format(",{}{}", word, i);
+  return text + "\n";
+}
+
+// Returns the number of outputs of a row that are nodes.
+size_t PredictionWriter::listed() const {
+  return widths_.kind == Kind::recommendations ? row_.size() / 2 : 0;
 }
 
 void PredictionWriter::append(std::span<const float> rows) {
@@ -74,14 +92,18 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
   }
   if (widths_.kind == Kind::labels)
     for (float& logit : row_) logit = static_cast<float>(1 / (1 + std::exp(-double{logit})));
-  if (outputs_ != nullptr) outputs_->append(std::span<const float>(row_));
+  const std::vector<int64_t> nodes(row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(listed()));
+  if (destination_ != nullptr) destination_->append(std::span<const int64_t>(nodes));
+  const auto numbers = std::span<const float>(row_).subspan(listed());
+  if (outputs_ != nullptr) outputs_->append(numbers);
   if (embedding_ != nullptr) embedding_->append(embedding);
   if (!csv_) return;
   text_ += std::to_string(row);
   if (node_) text_ += "," + csv_field(node_(row));
   if (class_ != nullptr) text_ += fmt::format(",{}", found);
   if (!widths_.class_names.empty()) text_ += "," + csv_field(widths_.class_names[static_cast<size_t>(found)]);
-  for (const float value : row_) text_ += fmt::format(",{:.6g}", value);
+  for (const int64_t destination : nodes) text_ += fmt::format(",{}", destination);
+  for (const float value : numbers) text_ += fmt::format(",{:.6g}", value);
   text_ += "\n";
   write_text(kTextBytes);
 }

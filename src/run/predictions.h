@@ -44,16 +44,19 @@ struct PredictionRequest {
 
 /// Writes a data set of kind `predictions` (docs/formats/predictions.md), with one row per graph or node of
 /// the data. The columns are `class` i64 and `probability` f32 [rows, classes] for a classifier,
-/// `probability` f32 [rows, labels] for a model with several labels, and `value` f32 [rows, values] for other
-/// models; also `embedding` f32 [rows, width] if it is requested, and `node` i64 [rows] if only some nodes
-/// are predicted. Ranks other than 0 write nothing. Not thread-safe.
+/// `probability` f32 [rows, labels] for a model with several labels, `destination` i64
+/// [rows, k] and `score` f32 [rows, k] for recommendations, the best first, and `value` f32 [rows, values]
+/// for other models; also `embedding` f32 [rows, width] if it is requested, and `node` i64 [rows] if only
+/// some nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.
 class PredictionWriter {
  public:
   /// Kind of the model's outputs for a row.
-  enum class Kind { classes, labels, values, embeddings_alone };
+  enum class Kind { classes, labels, values, recommendations, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
-    int64_t outputs = 0;                        ///< Number of classes, labels or values.
+    /// Number of classes, labels or values, or twice the length of a list of recommendations: its nodes, then
+    /// their scores.
+    int64_t outputs = 0;
     int64_t embedding = 0;                      ///< Width of an embedding; 0: embeddings are not written.
     std::vector<std::string> class_names = {};  ///< Class names by class number; may be empty.
   };
@@ -73,6 +76,9 @@ class PredictionWriter {
   int64_t publish(const std::string& items, const Json& data);
 
  private:
+  void open_columns();
+  std::string csv_header() const;
+  size_t listed() const;
   void append_row(std::span<const float> outputs, std::span<const float> embedding);
   void write_text(size_t min);
 
@@ -82,6 +88,7 @@ class PredictionWriter {
   std::vector<float> row_;            // Outputs of a row.
   std::optional<DataSetWriter> set_;  // Set on rank 0.
   NpyWriter* class_ = nullptr;
+  NpyWriter* destination_ = nullptr;
   NpyWriter* outputs_ = nullptr;
   NpyWriter* embedding_ = nullptr;
   std::optional<File> csv_;

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from relational_data import CUTS, DAY, START, orders_table, write_folder, write_recipe
+from relational_recommendation import write_visits
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -22,7 +23,8 @@ FIRST_VALIDATION = len(CUTS["train"]) * 40  # Seeds are numbered split after spl
 def data(run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("twin")
     orders = orders_table(np.random.default_rng(3), 40, 5, 3000)
-    run("plimsoll", "ingest", "tables", write_folder(folder / "tables", orders), "--reverse", "--out", folder / "graph")
+    write_visits(write_folder(folder / "tables", orders), orders)
+    run("plimsoll", "ingest", "tables", folder / "tables", "--reverse", "--out", folder / "graph")
     return folder / "graph", orders
 
 
@@ -115,11 +117,29 @@ def gin_or_rgcn(param, layer, edge_types, kind, aggregation):
     return HeteroConv(convs, aggr="sum")
 
 
+def reached_scores(param, places, encoded, layer, edges, shape):
+    """Scores of the shops in the samples of their seeds, at their places among all scores; the last place is padding's."""
+    h, counts = F.linear(encoded, param["reached.root.weight"]), []
+    for (source, name, target), index in edges.items():
+        if source != "shops":
+            continue
+        sums = torch.zeros_like(encoded).index_add(0, index[0], layer[target][index[1]])
+        prefix = f"reached.convs.{source}___{name}___{target}.lin_l"
+        h = h + F.linear(sums, param[f"{prefix}.weight"], param[f"{prefix}.bias"])
+        counts.append(torch.bincount(index[0], minlength=len(encoded)).double().log1p())
+    h = F.layer_norm(h, h.shape[1:], param["reached.norm.weight"], param["reached.norm.bias"]).relu()
+    scores = F.linear(h, param["reached.out.weight"], param["reached.out.bias"])[:, 0]
+    scores = scores + torch.stack(counts, 1) @ param["reached.counts.weight"][0]
+    assert len(set(places[places < shape.numel()].tolist())) == (places < shape.numel()).sum() > shape[0]
+    return torch.zeros(shape.numel() + 1, dtype=torch.double).index_add(0, places, scores)[:-1].reshape(shape)
+
+
 def run_torch(tensors, aggregation, kind="sage"):
     """Outputs and parameters of the model over the whole block: nodes that a layer need not compute do not matter."""
     param = {name: value.double().requires_grad_() for name, value in parts(tensors, "param.").items()}
     codes = parts(tensors, "codes.")
-    h = {name: encode(param, name, numbers.double(), codes[name]) for name, numbers in parts(tensors, "numbers.").items()}
+    h = encoded = {name: encode(param, name, numbers.double(), codes[name]) for name, numbers in parts(tensors, "numbers.").items()}
+    layers = []
     edges = {tuple(name.split("___")): index.long() for name, index in parts(tensors, "edges.").items()}
     for layer in range(2):
         conv = conv_of(param, layer, edges, aggregation) if kind == "sage" else gin_or_rgcn(param, layer, edges, kind, aggregation)
@@ -128,23 +148,30 @@ def run_torch(tensors, aggregation, kind="sage"):
             out = {name: x + F.linear(h[name], param[f"convs.{layer}.roots.{name}.weight"]) for name, x in out.items()}
         h = {name: F.layer_norm(x, (8,), param[f"norms.{layer}.{name}.weight"], param[f"norms.{layer}.{name}.bias"]).relu()
              for name, x in out.items()}
+        layers.append(h)
     seeds = len(tensors["out"])
     out = F.linear(h["users"][:seeds], param["head.weight"], param["head.bias"])
+    if "reached" in tensors:
+        out = out + reached_scores(param, tensors["reached"], encoded["shops"], layers[0], edges, out.shape)
     if "target.mean" in param:
         out = out * param["target.scale"].detach() + param["target.mean"].detach()
     return out, param
 
 
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean"), ("count", ""), ("count", "loss: squared"),
+                                        ("visits", ""), ("visits", "aggregation: mean"), ("visits", "layer: gin"),
                                         ("busy", "layer: gin"), ("busy", "layer: gin, aggregation: mean"),
                                         ("busy", "layer: rgcn, bases: 3"), ("busy", "layer: rgcn, bases: 3, aggregation: mean")])
 def test_outputs_and_gradients_equal_pytorch_geometric(twin, task, more):
-    tensors = twin(task, more)
+    tensors = twin(task, more, first=0 if task == "visits" else FIRST_VALIDATION)
     kind = next((kind for kind in ("gin", "rgcn") if kind in more), "sage")
     out, param = run_torch(tensors, "mean" if "mean" in more else "sum", kind)
     torch.testing.assert_close(tensors["out"].double(), out.detach(), rtol=1e-4, atol=1e-5)
     if task == "busy":
         loss = F.cross_entropy(out, tensors["y"], reduction="sum")
+    elif task == "visits":
+        shares = tensors["y"].double() / tensors["y"].double().sum(1, keepdim=True)
+        loss = F.cross_entropy(out, shares, reduction="sum")
     else:
         error = (out - tensors["y"].double()) / param["target.scale"].detach()
         loss = (error.abs() if not more else error.square()).sum()

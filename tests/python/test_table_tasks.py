@@ -228,6 +228,17 @@ def test_seeds_have_texts_and_missing_targets(ingest, tmp_path):
             task[split].vocabulary
 
 
+def test_csv_of_seeds_without_rows_is_refused_in_words(bin_dir, ingest, tmp_path):
+    (tmp_path / "users.csv").write_text("id,age\n4,30\n")
+    task = tmp_path / "churn"
+    task.mkdir()
+    (task / "manifest.yaml").write_text(NODES.replace("spent", "left"))
+    (task / "train.csv").write_text("user,at,left\n")
+    refused = ingest(tmp_path / "graph", "--table", f"users={tmp_path / 'users.csv'}:key=id", "--task", task, code=3)
+    assert "column 'at': has no values, expected times; add rows to the table, or remove its file" in refused
+    assert "Arrow" not in refused
+
+
 @pytest.mark.parametrize("role, values, found", [("target_ptr", np.array([0, 3, 2], np.int64), "a list ends before it begins"),
                                                  ("target_ptr", np.array([1, 1, 2], np.int64), "whose first list is cut")])
 def test_verify_finds_damaged_lists_of_targets(bin_dir, ingest, tmp_path, role, values, found):

@@ -34,6 +34,16 @@ class Predictions(DataSet):
         return self._optional("value")
 
     @property
+    def destination(self) -> NDArray[np.int64] | None:
+        """i64 [R, K]: the recommended nodes of each row, the best first."""
+        return self._optional("destination")
+
+    @property
+    def score(self) -> NDArray[np.float32] | None:
+        """f32 [R, K]: the scores of the recommended nodes."""
+        return self._optional("score")
+
+    @property
     def embedding(self) -> NDArray[np.float32] | None:
         """f32 [R, W]: the inputs of the model's last layer."""
         return self._optional("embedding")

@@ -162,7 +162,7 @@ BlockRunner::Work BlockEngine::prediction_work(const TakeBlock& take) {
     if (batch.item_count == 0) return [&take] { take({}, 0); };
     objective_.prepare(batch);
     const at::Tensor found = objective_.forward(batch, {}).contiguous();
-    const at::Tensor losses = objective_.losses(found, batch);
+    const at::Tensor losses = objective_.validation_losses(found, batch);
     const auto loss = losses.sum().item<double>();
     if (!std::isfinite(loss)) require_finite(losses, block, batch);
     return [&take, found, loss] {
@@ -225,7 +225,7 @@ BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
     const auto work = [&](Batch& on_device) -> std::vector<at::Tensor> {
       objective_.prepare(on_device);
       at::Tensor outputs = objective_.forward(on_device, {}).contiguous();
-      at::Tensor losses = objective_.losses(outputs, on_device);
+      at::Tensor losses = objective_.validation_losses(outputs, on_device);
       at::Tensor sum = losses.sum();
       return {std::move(outputs), std::move(losses), std::move(sum)};
     };

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/blocks/collate_reached.h"
 #include "engine/blocks/item_kind.h"
 #include "ops/attention/attention.h"
 
@@ -55,6 +56,7 @@ Batch collate_types(const GraphBlock& block, const RowWidths& widths, const Coll
       layout, block.parts,
       [&](size_t, int64_t edges) { return edge_index_of(std::exchange(pairs, pairs + 2 * edges), edges); },
       batch.types);
+  if (layout.destinations) collate_reached(block, layout, batch.types);
   item_kind(options.items).collate(block, batch);
   batch.graph_item = at::empty({block.graphs()}, at::kLong);
   std::ranges::copy(block.graph, batch.graph_item.mutable_data_ptr<int64_t>());

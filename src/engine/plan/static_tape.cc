@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "engine/blocks/collate_reached.h"
 #include "engine/blocks/collate_types.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
@@ -259,6 +260,7 @@ Batch given_types(const Terms& t, const RowWidths& widths, const at::TensorOptio
     const int64_t nodes = batch.types.nodes[type].back();
     batch.types.numbers.push_back(at::empty({nodes, inputs.numbers}, meta.dtype(at::kFloat)));
     batch.types.codes.push_back(at::empty({inputs.codes(), nodes}, meta.dtype(at::kInt)));
+    if (widths.layout->destinations == type) batch.types.reached = at::empty({nodes}, meta.dtype(at::kLong));
   }
   if (widths.targets.width > 0)
     batch.targets = at::empty({t[kGraphs], widths.targets.width}, meta.dtype(at::kFloat));
@@ -273,6 +275,9 @@ Batch collate_types_without_data(Batch batch, const Terms& t, const SampleLayout
   add_orders(
       layout, parts_of(t, layout), [&](size_t, int64_t edges) { return empty_edge_index(edges, i64); },
       batch.types);
+  if (layout.destinations)
+    add_reached(
+        layout, parts_of(t, layout), i64, [](size_t, const Tensor&) {}, batch.types);
   item_kind(options.items).collate_without_data(t, batch);
   batch.graph_item = at::empty({t[kGraphs]}, i64);
   return batch;
@@ -370,7 +375,7 @@ void predict(const Objective& objective, const Batch& given, const RowWidths& wi
   if (batch.item_count == 0) return;
   objective.prepare(batch);
   found = objective.forward(batch, {}).contiguous();
-  const Tensor losses = objective.losses(found, batch);
+  const Tensor losses = objective.validation_losses(found, batch);
   losses.sum();
 }
 

@@ -42,6 +42,8 @@ class TypedProbeMaker {
     nodes += layout_.padding(type);
     block.x.resize(block.x.size() + static_cast<size_t>(nodes * type.numbers), 0.0F);
     block.codes.resize(block.codes.size() + static_cast<size_t>(nodes * type.codes()), 0);
+    if (layout_.destinations && &type == &layout_.nodes[*layout_.destinations])
+      block.reached.assign(static_cast<size_t>(nodes), 0);
   }
 
   // Edges lead to nodes of the previous hop or of an earlier one.

@@ -21,6 +21,9 @@ TargetNodes::TargetNodes(const TableScratch& scratch, const std::string& name,
 }
 
 void TargetNodes::require_numbers(const ArrowType& type) const {
+  if (type.kind == ValueKind::nothing)
+    throw InputError(where_ +
+                     ": has no values, expected lists of keys; add rows to the table, or remove its file");
   if (type.kind != ValueKind::list || type.item[0].kind != ValueKind::integer)
     throw InputError(
         fmt::format("{}: has the Arrow format '{}', expected lists of whole numbers, as its task is "

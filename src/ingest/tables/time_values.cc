@@ -51,6 +51,8 @@ std::string time_unit_of(const ArrowType& type, const std::string& given, const 
       throw UsageError(fmt::format("{}: already has the unit {}; leave {} out", where, type.unit, given));
     return type.unit;
   }
+  if (type.kind == ValueKind::nothing)
+    throw InputError(where + ": has no values, expected times; add rows to the table, or remove its file");
   if (type.kind != ValueKind::integer)
     throw UsageError(
         fmt::format("{}: has the Arrow format '{}', expected a time or integers", where, type.format));

@@ -32,6 +32,7 @@ void GraphBlock::clear() {
   prefixes.clear();
   row_place.clear();
   codes.clear();
+  reached.clear();
   parts.clear();
 }
 
@@ -54,6 +55,11 @@ void fill_room_in(V& values, int64_t count) {
 
 int64_t counts_of(const RowWidths& widths) {
   return widths.layout != nullptr ? static_cast<int64_t>(widths.layout->counts) : 0;
+}
+
+// Returns the maximum number of nodes of the type whose nodes are recommended.
+int64_t reached_of(int64_t nodes, const RowWidths& widths) {
+  return widths.layout != nullptr && widths.layout->destinations ? nodes : 0;
 }
 
 // Returns the nodes of a block, with padding.
@@ -126,6 +132,7 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(pos, widths.coordinates * nodes);
   fill_room_in(row_place, widths.row_places ? nodes : 0);
   fill_room_in(codes, widths.node_codes * nodes);
+  fill_room_in(reached, reached_of(nodes, widths));
   fill_room_in(parts, counts_of(widths));
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
@@ -133,7 +140,7 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
 
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   const int64_t nodes = nodes_of(size, widths);
-  return 8 * (4 * size.graphs + 2 + nodes + counts_of(widths)) +
+  return 8 * (4 * size.graphs + 2 + nodes + counts_of(widths) + reached_of(nodes, widths)) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
          4 * (nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0) +
                        widths.node_codes) +

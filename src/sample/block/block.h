@@ -98,6 +98,9 @@ struct GraphBlock {
   // numbers of each node type, [nodes, numbers], and `edges` the edges of each edge type, one type after the
   // other.
   Vector<int32_t, Tag::blocks> codes;  ///< Codes of each type, [columns, nodes], one type after the other.
+  /// For each node of the type SampleLayout::destinations, its place among the scores [G, destinations] of
+  /// the block, g * destinations + node; G * destinations for padding. Empty if there is no such type.
+  Vector<int64_t, Tag::blocks> reached;
   /// The sums of the counts of SampleLayout over the graphs of the block, with its padding; empty if nodes
   /// have no types.
   Vector<int64_t, Tag::blocks> parts;

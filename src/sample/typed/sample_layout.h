@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct SampleLayout {
   std::vector<Edges> edges = {};
   size_t seeds = 0;   ///< Index in `nodes` of the type of the seeds.
   size_t counts = 0;  ///< Number of counts that describe a sample.
+  /// Index in `nodes` of the type whose nodes are recommended, if samples can have some of them.
+  std::optional<size_t> destinations = {};
 
   /// Number of nodes without edges that a block has for each type except the type of the seeds, at the end of
   /// the type's first hop. With no rows or one row, torch's operators run other code, which needs different
@@ -44,6 +47,8 @@ struct SampleLayout {
   static constexpr int64_t kPadding = 2;
   int64_t padding(const Nodes& node_type) const { return node_type.first_hop == 0 ? 0 : kPadding; }
   int64_t padding() const { return kPadding * (std::ssize(nodes) - 1); }
+  /// Returns whether the sources of an edge type are the nodes that are recommended.
+  bool leads_from_destinations(const Edges& edge_type) const { return destinations == edge_type.source; }
   /// Adds the padding of a block to the sums of its counts.
   void add_padding(std::span<int64_t> all) const {
     for (const Nodes& type : nodes)

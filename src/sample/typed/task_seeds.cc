@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "sample/typed/target_vocabulary.h"
 
 namespace plimsoll {
 namespace {
@@ -39,6 +40,8 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
   entity_ = task.entity;
   const Json& entry = entry_named(graph.set().manifest().at("tasks"), name);
   manifest_ = &entry.at("manifest");
+  target_width_ = kind_ == SeedTask::regression ? 1 : 0;
+  if (kind_ == SeedTask::recommendation) read_destination(graph);
   completes_column_ = find_word<LabelOrigin>(task.kind) == LabelOrigin::autocomplete;
   require_hidable(graph);
   for (const SeedsView& seeds : task.splits)
@@ -48,6 +51,61 @@ TaskSeeds::TaskSeeds(const TypedGraphView& graph, const std::string& name) : nam
     throw InputError(
         fmt::format("{}: task {} has no seeds in the split train", graph.set().folder().string(), name));
   cut_ = std::ranges::max(training->times);
+  if (kind_ == SeedTask::multilabel_classification) count_labels(graph);
+  name_classes(graph);
+}
+
+// Numbers the texts of labels by those of the split train. Each split has its own codes.
+void TaskSeeds::name_classes(const TypedGraphView& graph) {
+  for (size_t part = 0; part < parts_.size(); ++part)
+    if (splits_[part].name == kTrain) class_names_ = parts_[part].texts;
+  const auto refuse = [&](const std::string& split, const std::string& found) {
+    throw InputError(
+        fmt::format("{}: task {}, split {}: {}", graph.set().folder().string(), name_, split, found));
+  };
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    if (parts_[part].values && parts_[part].texts.empty() != class_names_.empty())
+      refuse(splits_[part].name,
+             "labels are texts in one split and numbers in another; store both in one type");
+    for (const std::string& text : parts_[part].texts) {
+      const auto found = std::ranges::find(class_names_, text);
+      parts_[part].class_of_code.push_back(found == class_names_.end() ? -1 : found - class_names_.begin());
+    }
+  }
+  if (class_names_.empty()) return;
+  const bool is_binary = kind_ == SeedTask::binary_classification;
+  if (class_names_.size() < 2 || (is_binary && class_names_.size() > 2))
+    refuse(kTrain, fmt::format("found {} different texts as labels, expected two{}", class_names_.size(),
+                               is_binary ? "" : " or more"));
+}
+
+// The first training row with labels says how many there are.
+void TaskSeeds::count_labels(const TypedGraphView& graph) {
+  for (size_t part = 0; part < parts_.size(); ++part)
+    for (int64_t row = 0; splits_[part].name == kTrain && target_width_ == 0 && row < splits_[part].count;
+         ++row)
+      target_width_ = parts_[part].labels->width(row);
+  if (target_width_ == 0)
+    throw InputError(fmt::format("{}: task {}: no row of the split train has labels",
+                                 graph.set().folder().string(), name_));
+}
+
+// Outputs of a model are f32, which must represent the number of each node.
+void TaskSeeds::read_destination(const TypedGraphView& graph) {
+  constexpr int64_t kMaxDestinations = int64_t{1} << 24;
+  constexpr int64_t kDefaultLength = 10;
+  const Json& entry = entry_named(graph.set().manifest().at("tasks"), name_);
+  destination_ = entry.at("destination");
+  target_width_ = graph.node_type(destination_).nodes;
+  if (target_width_ < 1 || target_width_ > kMaxDestinations)
+    throw InputError(fmt::format("{}: task {}: table {} has {} rows to recommend, expected 1 .. {}",
+                                 graph.set().folder().string(), name_, destination_, target_width_,
+                                 kMaxDestinations));
+  const int64_t length = manifest_->value("eval_k", kDefaultLength);
+  if (length < 1)
+    throw InputError(fmt::format("{}: task {}: found eval_k {}, expected 1 or more",
+                                 graph.set().folder().string(), name_, length));
+  list_length_ = std::min(length, target_width_);
 }
 
 void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split) {
@@ -58,12 +116,25 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   if (seeds.times.empty() && !seeds.nodes.empty())
     throw InputError(place + ": seeds have no times, but a model needs the time of each seed");
   splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
-  parts_.push_back({&seeds, std::nullopt});
+  parts_.push_back({&seeds});
   if (!split.contains("target")) return;
   const Json& target = split.at("target");
-  if (target.contains("vocabulary"))
-    throw InputError(place +
-                     ": labels are texts; replace them with the numbers 0, 1, ... in the table of labels");
+  if (kind_ == SeedTask::multilabel_classification) {
+    parts_.back().labels.emplace(graph.set(), target, std::ssize(seeds.nodes), place);
+    return;
+  }
+  if (kind_ == SeedTask::recommendation) {
+    parts_.back().ptr = graph.set().column<int64_t>(target.at("ptr"));
+    parts_.back().lists = graph.set().column<uint32_t>(target.at("column"));
+    if (parts_.back().ptr.size() != seeds.nodes.size() + 1)
+      throw InputError(fmt::format("{}: found lists for {} seeds, expected {}; ingest the tables again",
+                                   place, std::ssize(parts_.back().ptr) - 1, seeds.nodes.size()));
+    return;
+  }
+  if (target.contains("vocabulary")) {
+    if (kind_ == SeedTask::regression) throw InputError(place + ": labels are texts, expected numbers");
+    parts_.back().texts = target_vocabulary(graph.set(), target, place);
+  }
   parts_.back().values.emplace(graph.set(), target.at("column"), target.value("valid", ""));
 }
 
@@ -102,16 +173,72 @@ int64_t TaskSeeds::time(int64_t seed) const {
   return parts_[part].seeds->times[static_cast<size_t>(seed - splits_[part].first)];
 }
 
+bool TaskSeeds::has_label(int64_t seed) const {
+  if (kind_ == SeedTask::recommendation) return !destinations(seed).empty();
+  if (kind_ != SeedTask::multilabel_classification) return !std::isnan(value(seed));
+  const size_t part = part_of(seed);
+  return parts_[part].labels && parts_[part].labels->width(seed - splits_[part].first) > 0;
+}
+
+std::span<const uint32_t> TaskSeeds::destinations(int64_t seed) const {
+  const size_t part = part_of(seed);
+  const std::span<const int64_t> ptr = parts_[part].ptr;
+  const std::span<const uint32_t> lists = parts_[part].lists;
+  if (ptr.empty()) return {};
+  const auto row = static_cast<size_t>(seed - splits_[part].first);
+  const auto damaged = [&](const std::string& found) {
+    return InputError(fmt::format("task {}: row {} of the split {}: {}; ingest the tables again", name_, row,
+                                  splits_[part].name, found));
+  };
+  if (ptr[row] < 0 || ptr[row + 1] < ptr[row] || ptr[row + 1] > std::ssize(lists))
+    throw damaged(fmt::format("its list is {} .. {} of {} targets", ptr[row], ptr[row + 1], lists.size()));
+  const auto list =
+      lists.subspan(static_cast<size_t>(ptr[row]), static_cast<size_t>(ptr[row + 1] - ptr[row]));
+  for (const uint32_t node : list)
+    if (node >= target_width_)
+      throw damaged(fmt::format("found node {}, but {} has {} nodes", node, destination_, target_width_));
+  return list;
+}
+
+void TaskSeeds::write_targets(int64_t seed, std::span<float> targets) const {
+  if (kind_ == SeedTask::regression) {
+    targets[0] = static_cast<float>(value(seed));
+    return;
+  }
+  if (kind_ == SeedTask::multilabel_classification) {
+    const size_t part = part_of(seed);
+    if (parts_[part].labels) return parts_[part].labels->write(seed - splits_[part].first, targets);
+    std::ranges::fill(targets, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  std::ranges::fill(targets, 0.0F);
+  for (const uint32_t node : destinations(seed)) ++targets[node];
+}
+
 double TaskSeeds::value(int64_t seed) const {
   const size_t part = part_of(seed);
   const std::optional<NumberColumn>& values = parts_[part].values;
   if (!values) return std::numeric_limits<double>::quiet_NaN();
   const int64_t row = seed - splits_[part].first;
+  if (!class_names_.empty()) return class_of(parts_[part], row, splits_[part].name);
   const double found = values->at(row);
   if (std::isinf(found))
     throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a finite number",
                                  name_, row, splits_[part].name, found));
   return found;
+}
+
+double TaskSeeds::class_of(const Part& part, int64_t row, const std::string& split) const {
+  const int64_t code = part.values->whole(row);
+  if (code < 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto at = static_cast<size_t>(code);
+  if (at < part.texts.size() && part.class_of_code[at] >= 0)
+    return static_cast<double>(part.class_of_code[at]);
+  throw InputError(
+      fmt::format("task {}: row {} of the split {} has the label '{}', expected one of the {} labels of "
+                  "the split train",
+                  name_, row, split, at < part.texts.size() ? part.texts[at] : std::to_string(code),
+                  class_names_.size()));
 }
 
 int64_t TaskSeeds::label(int64_t seed) const {

@@ -2,20 +2,31 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/words.h"
+#include "sample/typed/label_vectors.h"
 #include "sample/typed/number_column.h"
 #include "store/typed_graph.h"
 
 namespace plimsoll {
 
-/// The kinds of tasks whose seeds have one label each, by their RelBench names.
-enum class SeedTask : uint8_t { binary_classification, multiclass_classification, regression };
+/// The kinds of tasks, by their RelBench names. A seed has one label, several labels that are 0 or 1, or a
+/// list of nodes to recommend.
+enum class SeedTask : uint8_t {
+  binary_classification,
+  multiclass_classification,
+  multilabel_classification,
+  regression,
+  recommendation
+};
 template <>
-inline constexpr auto kWords<SeedTask> =
-    std::to_array<std::string_view>({"binary_classification", "multiclass_classification", "regression"});
+inline constexpr auto kWords<SeedTask> = std::to_array<std::string_view>({"binary_classification",
+                                                                          "multiclass_classification",
+                                                                          "multilabel_classification",
+                                                                          "regression", "recommendation"});
 
 /// The origin of labels, by its RelBench name: rows after the time of the seed, a column of the entity, or
 /// elsewhere.
@@ -45,15 +56,34 @@ class TaskSeeds {
   const std::string& name() const { return name_; }
   SeedTask kind() const { return kind_; }
   const std::string& entity() const { return entity_; }
+  /// Returns the node type whose nodes a recommendation recommends; empty for other tasks.
+  const std::string& destination() const { return destination_; }
+  /// Returns the number of nodes that a recommendation lists for a seed: RelBench's `eval_k`, by default 10,
+  /// but at most all of them.
+  int64_t list_length() const { return list_length_; }
 
   bool is_training(int64_t seed) const { return splits_[part_of(seed)].name == kTrain; }
   int64_t node(int64_t seed) const;
   int64_t time(int64_t seed) const;
+  /// Returns whether there is something to predict for the seed that is neither missing nor hidden.
+  bool has_label(int64_t seed) const;
+  /// Returns the nodes to recommend for a seed, in the order of the data set and perhaps more than once; none
+  /// for other tasks or if they are hidden. Errors: InputError for a node that does not exist.
+  std::span<const uint32_t> destinations(int64_t seed) const;
+  /// Returns the number of floating-point targets of a seed: 1 for a value, the number of labels if there are
+  /// several, for a recommendation the number of nodes of the type destination(), and 0 for classes.
+  int64_t target_width() const { return target_width_; }
+  /// Writes these targets, [target_width()]: the value, the labels as 0, 1 or NaN, or how often each node is
+  /// to be recommended. Errors: those of LabelVectors and destinations().
+  void write_targets(int64_t seed, std::span<float> targets) const;
   /// Returns the value to predict; NaN if it is missing or hidden.
   double value(int64_t seed) const;
   /// Returns the class to predict; -1 if it is missing or hidden. Errors: InputError for a value that is not
   /// a class 0, 1, ....
   int64_t label(int64_t seed) const;
+  /// Returns the texts of the classes by number if labels are texts, in the order of their bytes; otherwise
+  /// nothing. They are the texts of the split train.
+  const std::vector<std::string>& class_names() const { return class_names_; }
   /// Returns whether the target is a column of the entity's table.
   bool completes_column() const { return completes_column_; }
 
@@ -66,13 +96,24 @@ class TaskSeeds {
  private:
   struct Part {
     const SeedsView* seeds;
-    std::optional<NumberColumn> values;  // Not set if labels are hidden.
+    std::optional<NumberColumn> values = {};  // Not set if labels are hidden.
+    std::span<const int64_t> ptr = {};        // [seeds + 1] The lists of a recommendation.
+    std::span<const uint32_t> lists = {};
+    std::optional<LabelVectors> labels = {};  // Set if there are several labels.
+    std::vector<std::string> texts = {};      // The texts of codes, if labels are texts.
+    std::vector<int64_t> class_of_code = {};  // The class of each text; -1 if it is not in the split train.
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
+  void name_classes(const TypedGraphView& graph);
+  double class_of(const Part& part, int64_t row, const std::string& split) const;
+  void count_labels(const TypedGraphView& graph);
+  void read_destination(const TypedGraphView& graph);
   void require_hidable(const TypedGraphView& graph) const;
 
-  std::string name_, entity_;
+  std::string name_, entity_, destination_;
+  std::vector<std::string> class_names_;
+  int64_t list_length_ = 0, target_width_ = 0;
   SeedTask kind_ = SeedTask::regression;
   std::vector<Split> splits_;
   std::vector<Part> parts_;  // One entry per split.

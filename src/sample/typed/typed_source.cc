@@ -133,10 +133,19 @@ TypedSource::TypedSource(const std::filesystem::path& folder, const TypedSourceO
         ": the graph has no edge types, so no row is linked to another; add foreign keys to the tables");
   make_inputs();
   widths_.layout = &layout_;
-  if (seeds_.kind() == SeedTask::regression) widths_.targets = {1, /*of_nodes=*/false};
+  widths_.targets = {seeds_.target_width(), /*of_nodes=*/false};
+  find_destinations();
 }
 
 TypedSource::~TypedSource() = default;
+
+// Samples reach the nodes that are recommended only if enough hops lead to them.
+void TypedSource::find_destinations() {
+  if (seeds_.destination().empty()) return;
+  const auto found =
+      std::ranges::find(layout_.nodes, type_named(graph_, seeds_.destination()), &SampleLayout::Nodes::type);
+  if (found != layout_.nodes.end()) layout_.destinations = found - layout_.nodes.begin();
+}
 
 void TypedSource::make_inputs() {
   const Json& types = graph_.set().manifest().at("node_types");
@@ -232,7 +241,7 @@ Vector<GraphShape, Tag::columns> TypedSource::shapes(int threads) const {
         shape.nodes += static_cast<int32_t>(layout_.within(type, layout_.hops, counts));
       for (const auto& type : layout_.edges)
         shape.edges += static_cast<int32_t>(layout_.within(type, layout_.hops, counts));
-      if (seeds_.kind() != SeedTask::regression) shape.label = static_cast<int32_t>(seeds_.label(graph));
+      if (seeds_.target_width() == 0) shape.label = static_cast<int32_t>(seeds_.label(graph));
     }
     count_done(end - piece * kSeedsAtOnce);
   });
@@ -284,6 +293,11 @@ void TypedSource::size_block(std::span<const int64_t> graphs, Reader& reader, Gr
   block.x.resize(numbers);
   block.codes.resize(codes);
   block.edges.resize(2 * edges);
+  if (!layout_.destinations) return;
+  // Padding keeps this place, after the scores of all seeds.
+  const SampleLayout::Nodes& type = layout_.nodes[*layout_.destinations];
+  block.reached.assign(static_cast<size_t>(layout_.within(type, layout_.hops, all)),
+                       std::ssize(graphs) * seeds_.target_width());
 }
 
 void TypedSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
@@ -336,15 +350,17 @@ void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const
   block.graph.push_back(graph);
   block.node_ptr.push_back(block.node_ptr.back() + nodes);
   block.edge_ptr.push_back(block.edge_ptr.back() + edges);
-  const bool has_label = seeds_.kind() != SeedTask::regression;
   const int64_t seed = graph % graphs();
-  block.y.push_back(has_label ? seeds_.label(seed) : 0);
-  if (!has_label) block.targets.push_back(static_cast<float>(seeds_.value(seed)));
+  const auto width = static_cast<size_t>(seeds_.target_width());
+  block.y.push_back(width == 0 ? seeds_.label(seed) : 0);
+  block.targets.resize(block.targets.size() + width);
+  if (width > 0) seeds_.write_targets(seed, std::span(block.targets).last(width));
 }
 
 void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const {
   const std::span<const int64_t> all(block.parts);
   const int64_t time = seeds_.time(graph % graphs());
+  const int64_t first_score = std::ssize(block.graph) * seeds_.target_width();
   float* numbers = block.x.data();
   int32_t* codes = block.codes.data();
   for (size_t t = 0; t < layout_.nodes.size(); ++t) {
@@ -354,8 +370,10 @@ void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& b
     auto node = sampled.node.begin();
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
       int64_t place = reader.next[type.first_count + hop - type.first_hop];
-      for (int64_t i = 0; i < sampled.per_hop[hop]; ++i, ++place)
-        inputs_[t].write(*node++, time, numbers + place * type.numbers, codes + place, nodes);
+      for (int64_t i = 0; i < sampled.per_hop[hop]; ++i, ++place, ++node) {
+        inputs_[t].write(*node, time, numbers + place * type.numbers, codes + place, nodes);
+        if (layout_.destinations == t) block.reached[static_cast<size_t>(place)] = first_score + *node;
+      }
     }
     numbers += nodes * type.numbers;
     codes += nodes * type.codes();

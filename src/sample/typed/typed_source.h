@@ -77,6 +77,7 @@ class TypedSource final : public BlockSource {
   struct Reader;
   class BorrowedReader;
 
+  void find_destinations();
   void make_inputs();
   void make_readers(int threads) const;
   void sample(int64_t graph, Reader& reader) const;

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "nn/predictions.h"
+#include "nn/recommendation.h"
 #include "run/block_predictions.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_evaluation.h"
@@ -11,6 +12,19 @@
 
 namespace plimsoll {
 namespace {
+
+PredictionWriter::Kind kind_of(const GraphModel& model, const TaskSeeds& seeds) {
+  if (seeds.kind() == SeedTask::recommendation) return PredictionWriter::Kind::recommendations;
+  if (seeds.kind() == SeedTask::multilabel_classification) return PredictionWriter::Kind::labels;
+  return model.gives_values() ? PredictionWriter::Kind::values : PredictionWriter::Kind::classes;
+}
+
+std::unique_ptr<Objective> make_predictions(const GraphModel& model, const TaskSeeds& seeds,
+                                            bool embeddings) {
+  if (seeds.kind() == SeedTask::recommendation)
+    return std::make_unique<BestNodes>(model, seeds.list_length(), embeddings);
+  return std::make_unique<Predictions>(model, embeddings);
+}
 
 class Relational final : public Task {
  public:
@@ -37,12 +51,13 @@ class Relational final : public Task {
                                        data.identity_hash());
     const std::optional<Submission> submission =
         request.csv && request.rehearsal == nullptr ? Submission::of(data) : std::nullopt;
-    PredictionWriter writer(request, {.kind = model->gives_values() ? PredictionWriter::Kind::values
-                                                                    : PredictionWriter::Kind::classes,
-                                      .outputs = model->classes(),
-                                      .embedding = request.embeddings ? model->embedding() : 0,
-                                      .class_names = {}});
-    predict_blocks(data.source(), Predictions(*model, request.embeddings), request, writer);
+    const int64_t embedding = request.embeddings ? model->embedding() : 0;
+    const auto objective = make_predictions(*model, data.seeds().seeds(), request.embeddings);
+    PredictionWriter writer(request, {.kind = kind_of(*model, data.seeds().seeds()),
+                                      .outputs = objective->outputs() - embedding,
+                                      .embedding = embedding,
+                                      .class_names = data.seeds().seeds().class_names()});
+    predict_blocks(data.source(), *objective, request, writer);
     if (request.rehearsal != nullptr) return 0;
     const int64_t rows = writer.publish(data.unit(), data.identity());
     if (submission && rank_of(request.exchange) == 0) submission->write(request.out);

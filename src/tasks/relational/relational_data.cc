@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "store/typed_graph.h"
@@ -71,7 +70,7 @@ GraphList RelationalData::graphs_of(const std::string& split) const {
   const auto found = std::ranges::find(splits, split, &TaskSeeds::Split::name);
   GraphList graphs;
   for (int64_t seed = 0; found != splits.end() && seed < found->count; ++seed)
-    if (!std::isnan(seeds_->seeds().value(found->first + seed))) graphs.push_back(found->first + seed);
+    if (seeds_->seeds().has_label(found->first + seed)) graphs.push_back(found->first + seed);
   return graphs;
 }
 

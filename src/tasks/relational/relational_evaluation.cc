@@ -13,7 +13,10 @@
 #include "tasks/metrics/ranking.h"
 #include "tasks/metrics/regression_metrics.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "tasks/relational/multilabel_evaluation.h"
+#include "tasks/relational/recommendation_evaluation.h"
 #include "tasks/relational/relational_data.h"
+#include "tasks/relational/relational_figures.h"
 #include "tasks/relational/relational_model.h"
 #include "tasks/relational/trivial_rules.h"
 #include "telemetry/table.h"
@@ -21,23 +24,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr const char* kNetwork = "relational";
 constexpr const char* kError = "mae";
-
-using Figure = std::pair<std::string, std::optional<double>>;
-
-// The metrics of a model or rule, in the order of the columns of a table.
-struct ModelFigures {
-  std::string name;
-  std::optional<double> loss;  // Rules have none.
-  std::vector<Figure> figures;
-};
-
-struct RelationalResult {
-  std::string split;
-  int64_t seeds = 0;
-  std::vector<ModelFigures> models;  // The network first, then the rules.
-};
 
 std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::string& only) {
   std::vector<NamedGraphList> lists;
@@ -108,13 +95,13 @@ void require_known_labels(const TaskSeeds& seeds, std::span<const NamedGraphList
                                      seed, label, classes - 1));
 }
 
-std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
+std::vector<RelationalResult> evaluate_one_label(const RunEvaluation& asked, const RelationalData& data,
+                                                 const std::vector<NamedGraphList>& lists) {
   const TypedSource& source = data.seeds();
   const auto shapes = read_shapes(source, asked.memory.threads);
   GnnModel model{
       .model = load_relational(asked.folder.model(asked.recipe), asked.recipe, source, data.identity_hash())};
-  const auto objective = make_relational_objective(asked.recipe, *model.model);
-  const auto lists = lists_of(data, asked.split);
+  const auto objective = make_relational_objective(asked.recipe, *model.model, source.seeds());
   const int64_t outputs = model.model->classes();
   std::vector<size_t> numbers;
   int64_t longest = 0;
@@ -155,21 +142,32 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
   return results;
 }
 
+std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
+  const auto lists = lists_of(data, asked.split);
+  const SeedTask kind = data.seeds().seeds().kind();
+  if (kind == SeedTask::recommendation) return evaluate_recommendation(asked, data, lists);
+  if (kind == SeedTask::multilabel_classification) return evaluate_multilabel(asked, data, lists);
+  return evaluate_one_label(asked, data, lists);
+}
+
 Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe, const TypedSource& seeds) {
   Json splits = Json::array();
   for (const RelationalResult& result : results) {
     Json models = Json::array();
     for (const ModelFigures& found : result.models) {
       Json model = {{"name", found.name}};
-      if (found.loss) model.update({{"seed", recipe.seed}, {"loss", *found.loss}});
+      if (found.name == kNetwork) model["seed"] = recipe.seed;
+      if (found.loss) model["loss"] = *found.loss;
       for (const auto& [name, value] : found.figures) model[name] = figure_json(value);
       models.push_back(std::move(model));
     }
     splits.push_back({{"name", result.split}, {"items", result.seeds}, {"models", std::move(models)}});
   }
-  return {{"task", recipe.relational.task},
-          {"test_history", seeds.has_last_time() ? TestHistory::cutoff : TestHistory::rolling},
-          {"splits", std::move(splits)}};
+  Json json = {{"task", recipe.relational.task},
+               {"test_history", seeds.has_last_time() ? TestHistory::cutoff : TestHistory::rolling},
+               {"splits", std::move(splits)}};
+  if (seeds.seeds().kind() == SeedTask::recommendation) json["k"] = seeds.seeds().list_length();
+  return json;
 }
 
 // Says where a rule is as good as the network, by the first figure: the area under the curve or the error.

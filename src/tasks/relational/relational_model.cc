@@ -9,6 +9,8 @@
 #include "engine/model_file/tensor_file.h"
 #include "nn/classification.h"
 #include "nn/hetero.h"
+#include "nn/multi_label.h"
+#include "nn/recommendation.h"
 #include "nn/regression.h"
 #include "store/safetensors.h"
 
@@ -18,6 +20,7 @@ namespace {
 constexpr const char* kModel = "plimsoll.model";
 constexpr const char* kModelWord = "relational";
 constexpr const char* kClasses = "plimsoll.classes";
+constexpr const char* kClassNames = "plimsoll.class_names";
 constexpr const char* kTrainedOn = "plimsoll.trained_on";
 
 HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_t classes) {
@@ -41,7 +44,8 @@ HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_
   options.dropout = recipe.relational.dropout;
   options.mean = recipe.relational.aggregation == NeighbourAggregation::mean;
   options.values = source.seeds().kind() == SeedTask::regression;
-  options.outputs = options.values ? 1 : classes;
+  options.outputs = source.seeds().target_width() > 0 ? source.seeds().target_width() : classes;
+  options.destinations = layout.destinations;
   return options;
 }
 
@@ -52,7 +56,11 @@ std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const Ty
   return std::make_unique<Hetero>(options_of(recipe, source, classes), static_cast<uint64_t>(recipe.seed));
 }
 
-std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model) {
+std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model,
+                                                     const TaskSeeds& seeds) {
+  if (seeds.kind() == SeedTask::recommendation)
+    return std::make_unique<Recommendation>(model, seeds.list_length());
+  if (seeds.kind() == SeedTask::multilabel_classification) return std::make_unique<MultiLabel>(model);
   if (model.gives_values()) return std::make_unique<Regression>(model, recipe.relational.loss);
   return std::make_unique<Classification>(model);
 }
@@ -75,9 +83,12 @@ void learn_target_units(const TypedSource& source, std::span<const int64_t> seed
   units.scale.fill_(deviation > 0 ? deviation : 1);
 }
 
-void save_relational(const std::filesystem::path& file, const GraphModel& model, const std::string& data) {
-  write_safetensors(file, tensors_of(model.parameters()),
-                    {{kModel, kModelWord}, {kClasses, std::to_string(model.classes())}, {kTrainedOn, data}});
+void save_relational(const std::filesystem::path& file, const GraphModel& model, const TaskSeeds& seeds,
+                     const std::string& data) {
+  TensorMetadata metadata = {
+      {kModel, kModelWord}, {kClasses, std::to_string(model.classes())}, {kTrainedOn, data}};
+  if (!seeds.class_names().empty()) metadata[kClassNames] = Json(seeds.class_names()).dump();
+  write_safetensors(file, tensors_of(model.parameters()), metadata);
 }
 
 std::unique_ptr<GraphModel> load_relational(const std::filesystem::path& path, const Recipe& recipe,

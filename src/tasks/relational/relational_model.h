@@ -11,18 +11,21 @@
 namespace plimsoll {
 
 /// Creates the model that a recipe describes for the seeds of a source. `classes` is the greatest label plus
-/// one; a model of values has one output.
+/// one; it is not read if a seed has TaskSeeds::target_width() targets, each of which has an output.
 std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const TypedSource& source,
                                                   int64_t classes);
 
-/// Returns the objective that training minimises.
-std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model);
+/// Returns the objective that training minimises for these seeds.
+std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model,
+                                                     const TaskSeeds& seeds);
 
 /// Sets the units of a model of values to the mean and standard deviation of the labels of these seeds.
 void learn_target_units(const TypedSource& source, std::span<const int64_t> seeds, const GraphModel& model);
 
-/// Writes a model as safetensors, with the identity of its training data and the number of its classes.
-void save_relational(const std::filesystem::path& file, const GraphModel& model, const std::string& data);
+/// Writes a model as safetensors, with the identity of its training data, the number of its classes and, if
+/// labels are texts, a JSON list of them by class.
+void save_relational(const std::filesystem::path& file, const GraphModel& model, const TaskSeeds& seeds,
+                     const std::string& data);
 /// Reads a model that save_relational() wrote. Errors: InputError for a model that was trained on other data,
 /// because its statistics and vocabularies would differ.
 std::unique_ptr<GraphModel> load_relational(const std::filesystem::path& file, const Recipe& recipe,

@@ -58,7 +58,7 @@ class RelationalTraining final : public Training {
                std::optional<MetaParameters> without_data;
                if (run.without_data) without_data.emplace();
                const auto model = make_model();
-               return plan_fit(fit_options(*make_relational_objective(recipe_, *model), run));
+               return plan_fit(fit_options(*make_relational_objective(recipe_, *model, seeds()), run));
              },
              [this](const RunOptions& run) { return train(run); }}};
   }
@@ -83,6 +83,8 @@ class RelationalTraining final : public Training {
     data_.seeds().report_sampling({});
     return shapes;
   }
+
+  const TaskSeeds& seeds() const { return data_.seeds().seeds(); }
 
   std::unique_ptr<GraphModel> make_model() const {
     int64_t highest = 1;
@@ -115,7 +117,7 @@ class RelationalTraining final : public Training {
     if (run.writes()) note_left_out();
     const auto model = make_model();
     learn_target_units(data_.seeds(), split_.training, *model);
-    const auto objective = make_relational_objective(recipe_, *model);
+    const auto objective = make_relational_objective(recipe_, *model, seeds());
     StageReport report;
     report.stage = "gnn";
     report.unit = "seeds";
@@ -123,7 +125,8 @@ class RelationalTraining final : public Training {
     report.weights = model->parameters().hash();
     report.parameters = model->parameters().count();
     report.graphs = std::ssize(split_.training) + std::ssize(split_.validation);
-    if (run.writes()) save_relational(run.folder / "model.safetensors", *model, data_.identity_hash());
+    if (run.writes())
+      save_relational(run.folder / "model.safetensors", *model, seeds(), data_.identity_hash());
     return report;
   }
 

@@ -69,6 +69,39 @@ class KeyTexts {
   std::span<const int64_t> ptr_, numbers_;
 };
 
+// The predictions of a task's seeds, as texts.
+class PredictionTexts {
+ public:
+  PredictionTexts(const DataSetView& rows, const TypedGraphView& graph, const TaskSeeds& seeds)
+      : length_(static_cast<size_t>(seeds.list_length())) {
+    if (seeds.kind() == SeedTask::recommendation) {
+      destinations_.emplace(graph.set(),
+                            entry_named(graph.set().manifest().at("node_types"), seeds.destination()));
+      nodes_ = rows.column<int64_t>("destination", {seeds.list_length()});
+    } else if (seeds.kind() == SeedTask::regression) {
+      values_ = rows.column<float>("value", {1});
+    } else {
+      probabilities_ = rows.column<float>("probability", {2});
+    }
+  }
+
+  std::string of(int64_t seed) const {
+    const auto row = static_cast<size_t>(seed);
+    if (!destinations_)
+      return fmt::format("{:.9g}", values_.empty() ? probabilities_[2 * row + 1] : values_[row]);
+    std::string list;
+    for (const int64_t node : nodes_.subspan(row * length_, length_))
+      list += (list.empty() ? "[" : ", ") + destinations_->of(node);
+    return csv_field(list + "]");
+  }
+
+ private:
+  const size_t length_;
+  std::optional<KeyTexts> destinations_;  // Set for a recommendation.
+  std::span<const int64_t> nodes_;
+  std::span<const float> values_, probabilities_;
+};
+
 // Writes times as pandas writes a column of times, because relbench.submit compares the texts: without the
 // time of day if all times are at midnight, otherwise with the smallest number of fractional digits, 3, 6 or
 // 9, that represents all of them.
@@ -110,7 +143,8 @@ std::optional<Submission> Submission::of(const RelationalData& data) {
   const Json& manifest = data.seeds().graph().set().manifest();
   const auto test = std::ranges::find(seeds.splits(), kTest, &TaskSeeds::Split::name);
   if (!manifest.contains("source") || !manifest.at("source").contains("name") ||
-      test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification)
+      test == seeds.splits().end() || seeds.kind() == SeedTask::multiclass_classification ||
+      seeds.kind() == SeedTask::multilabel_classification)
     return std::nullopt;
   return Submission(data, *test);
 }
@@ -127,7 +161,9 @@ Submission::Submission(const RelationalData& data, const TaskSeeds::Split& test)
                       graph.set().folder().string(), set));
     name_ = fmt::format("{}__{}.csv", set, task);
     const Json& words = entry_named(manifest.at("tasks"), task).at("manifest");
-    for (const char* column : {"entity_col", "time_col", "target_col"})
+    const bool is_list = data.seeds().seeds().kind() == SeedTask::recommendation;
+    for (const char* column :
+         {is_list ? "src_entity_col" : "entity_col", "time_col", is_list ? "dst_entity_col" : "target_col"})
       header_ += (header_.empty() ? "" : ",") + csv_field(words.at(column).get<std::string>());
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: task {}: damaged manifest.json: {}; ingest the tables again",
@@ -141,15 +177,12 @@ void Submission::write(const std::filesystem::path& predictions) const {
   const KeyTexts keys(graph.set(), entry_named(graph.set().manifest().at("node_types"), seeds.entity()));
   const TimeTexts times(seeds, test_);
   const DataSetView rows(predictions);
-  const bool values = seeds.kind() == SeedTask::regression;
-  const std::span<const float> found =
-      values ? rows.column<float>("value", {1}) : rows.column<float>("probability", {2});
+  const PredictionTexts texts(rows, graph, seeds);
   replace_file(predictions / name_, [&](File& file) {
     std::string text = header_ + "\n";
     for (int64_t seed = test_.first; seed < test_.first + test_.count; ++seed) {
-      const auto row = static_cast<size_t>(seed);
-      text += fmt::format("{},{},{:.9g}\n", keys.of(seeds.node(seed)), times.of(seeds.time(seed)),
-                          values ? found[row] : found[2 * row + 1]);
+      text +=
+          fmt::format("{},{},{}\n", keys.of(seeds.node(seed)), times.of(seeds.time(seed)), texts.of(seed));
       if (text.size() < kTextBytes) continue;
       file.write(text.data(), text.size());
       text.clear();

@@ -1,9 +1,9 @@
 // relational_twin DATA RECIPE FIRST COUNT OUT.safetensors
 //
 // Makes the model of a recipe for a graph with node types, and one block of the seeds FIRST .. FIRST+COUNT-1.
-// Writes the block (numbers.TYPE, codes.TYPE, edges.EDGE_TYPE as [2, E], y or targets), the parameters
-// (param.NAME), the outputs "out", and the gradients of the sum of losses (grad.NAME). tests/python compares
-// them with PyTorch Geometric's and NumPy's.
+// Writes the block (numbers.TYPE, codes.TYPE, edges.EDGE_TYPE as [2, E], y or targets; `reached` of a
+// recommendation), the parameters (param.NAME), the outputs "out", and the gradients of the sum of losses
+// (grad.NAME). tests/python compares them with PyTorch Geometric's and NumPy's.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -59,6 +59,7 @@ void add_block(const TypedSource& source, const GraphBlock& block, const Batch& 
     const EdgeTypeView& view = edges[type.type];
     results.add("edges." + view.source + "___" + view.name + "___" + view.target, index.t());
   }
+  if (batch.types.reached.defined()) results.add("reached", batch.types.reached);
   results.add("y", batch.targets.defined() ? batch.targets : batch.y);
 }
 
@@ -68,7 +69,7 @@ void run(const char* data_path, const char* recipe_path, int64_t first, int64_t 
   read_shapes(data.source(), 1);
   const auto model = make_relational_model(recipe, data.seeds(), 2);
   learn_target_units(data.seeds(), data.split().training, *model);
-  const auto objective = make_relational_objective(recipe, *model);
+  const auto objective = make_relational_objective(recipe, *model, data.seeds().seeds());
   GraphList graphs(static_cast<size_t>(count));
   std::iota(graphs.begin(), graphs.end(), first);
   GraphBlock block;
