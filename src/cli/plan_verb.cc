@@ -122,15 +122,15 @@ void print_network(const MemoryPlan& plan, const Network& network) {
              network.bytes_per_s * 8 / 1e9, network.message_s * 1e6);
   if (speed.compute_s > 0)
     fmt::print(
-        "  a step computes for {} and exchanges for {}: {:.3g} {}s/s on {} ranks, {:.0f} % of {} times one "
-        "rank\n  an epoch computes for {} and exchanges for {}\n",
-        format_seconds(speed.compute_s), format_seconds(speed.exchange_s), speed.graphs_per_s, unit_of(plan),
-        plan.ranks, 100 * speed.of_perfect, plan.ranks,
-        format_seconds(static_cast<double>(speed.steps) * speed.compute_s),
-        format_seconds(static_cast<double>(speed.steps) * speed.exchange_s));
+        "  a step computes for {:.3g} ms and exchanges for {:.3g} ms: {:.3g} {}s/s on {} ranks, {:.0f} % of "
+        "{} "
+        "times one rank\n  an epoch computes for {:.3g} s and exchanges for {:.3g} s\n",
+        speed.compute_s * 1e3, speed.exchange_s * 1e3, speed.graphs_per_s, unit_of(plan), plan.ranks,
+        100 * speed.of_perfect, plan.ranks, static_cast<double>(speed.steps) * speed.compute_s,
+        static_cast<double>(speed.steps) * speed.exchange_s);
   else
-    fmt::print("  a step exchanges for {}; the speed of computing is unknown (--mode measured)\n",
-               format_seconds(speed.exchange_s));
+    fmt::print("  a step exchanges for {:.3g} ms; the speed of computing is unknown (--mode measured)\n",
+               speed.exchange_s * 1e3);
   fmt::print(
       "  it assumes that each rank computes as fast as this machine did in the plan, that blocks divide "
       "evenly, "

@@ -103,6 +103,17 @@ def test_predictions_are_the_bytes_of_one_process(giant, tmp_path, task, words):
     assert found[1] == found[0] and found[2] == found[0]
 
 
+def test_the_budget_that_a_plan_names_for_evaluation_is_enough_for_each_rank(giant):
+    run, graph = giant / "node_classification", giant / "graph"
+    plan = json.loads(plimsoll("plan", giant / "node_classification.yaml", "--data", graph, "--ranks", 2, "--threads", 1, "--json"))
+    expected = plimsoll("evaluate", run, "--data", graph, "--threads", 1, "--json")
+    assert plimsoll("evaluate", run, "--data", graph, "--threads", 1, "--json", "--ranks", 2, "--budget",
+                    plan["evaluation_min_budget_bytes"]) == expected
+    # Each layer sends half of its rows, and so does the head.
+    rows = NODES // 2 * 16 * 4 * 2
+    assert rows < plan["ranks"]["evaluation_bytes_sent"] < 1.5 * rows
+
+
 def predict_words(giant, out, *more):
     return ["predict", giant / "node_classification", "--data", giant / "graph", "--out", out, "--threads", 1, *more]
 

@@ -76,6 +76,7 @@ def test_the_estimate_says_what_it_assumes(graphs):
     out = plimsoll("plan", graphs / "gat.yaml", "--data", graphs / "graphs", "--ranks", 2, "--network", "100Mb/s", "--threads", 1)
     assert "each rank sends" in out and "per epoch of" in out
     assert "estimate for a network of 0.1 Gb/s, in which a message takes 60 us" in out and "it assumes that" in out
+    assert "a step computes for " in out and " ms and exchanges for " in out
 
 
 @pytest.mark.parametrize("speed", ["25GB", "25", "fast", "-1Gb", "0Gb", "Gb", "1e300Gb"])
