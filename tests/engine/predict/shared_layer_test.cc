@@ -192,8 +192,8 @@ TEST_F(SharedLayerTest, ALostRankEndsAll) {
   EXPECT_EQ(lost, 2);
 }
 
-// Every needed piece belongs to one round, ranks compute consecutive pieces, and shares of the cost are about
-// equal.
+// Every needed piece belongs to one round, ranks compute consecutive pieces and whole hubs, and shares of the
+// cost are about equal.
 TEST_F(SharedLayerTest, RoundsDivideAllNeededPieces) {
   const GraphView graph(folder_ / "graph");
   const DiskTopology topology(graph);
@@ -202,7 +202,7 @@ TEST_F(SharedLayerTest, RoundsDivideAllNeededPieces) {
   for (int64_t piece = 0; piece < pieces.count(); ++piece)
     if (piece % 3 != 1 || pieces.at(piece).is_chunk()) some.add(piece);
   for (const NeededPieces& needed : {NeededPieces(), NeededPieces(some)})
-    for (const int ranks : {1, 2, 3, 8})
+    for (const int ranks : {1, 2, 3, 8, 64})
       for (const int64_t row_bytes : {4, 4096}) {
         const RankRounds rounds(pieces, needed, ranks, row_bytes);
         std::vector<int64_t> nodes;
@@ -220,6 +220,9 @@ TEST_F(SharedLayerTest, RoundsDivideAllNeededPieces) {
                (!needed || needed->has(piece)) && node < pieces.nodes_until(piece); ++node)
             expected.push_back(node);
         EXPECT_EQ(nodes, expected) << ranks;
+        for (int64_t piece = 1; piece < pieces.count(); ++piece)
+          for (int rank = 0; rank < ranks && pieces.at(piece).chunk > 0; ++rank)
+            EXPECT_EQ(rounds.is_of_rank(rank, piece), rounds.is_of_rank(rank, piece - 1)) << ranks;
         EXPECT_EQ(max_rows, rounds.max_rows());
         if (ranks == 2 && !needed) {
           EXPECT_LT(rounds.max_rows_of_rank(), kSharedNodes * 6 / 10);
