@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "base/units.h"
 #include "cli/engine_session.h"
@@ -25,13 +26,13 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                "plimsoll: {} is still training in {}; evaluating the stages that it has finished so far\n",
                *trainer, folder.root.string());
   std::optional<Progress> progress;
+  bool has_started = false;
   const auto show = [&](int64_t done, int64_t total) {
-    if (!progress) {
-      stop_in_order();  // From here on, temporary files exist that must be removed: outputs of layers for all
-                        // nodes.
-      progress.emplace("evaluate", "nodes");
-    }
+    // From here on, temporary files exist that must be removed: outputs of layers for all nodes.
+    if (!std::exchange(has_started, true)) stop_in_order();
     throw_if_stopped();
+    if (!is_rank_zero) return;
+    if (!progress) progress.emplace("evaluate", "nodes");
     progress->update(done, total, "");
   };
   const EvaluateRequest request{.asked = {.folder = folder,

@@ -13,12 +13,14 @@
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
 #include "engine/plan/memory_by_module.h"
+#include "engine/plan/network_model.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
 #include "rows/feature_file.h"
+#include "run/plan_run.h"
 #include "run/plan_savings.h"
 #include "run/plan_table.h"
 #include "store/graph.h"
@@ -99,13 +101,40 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
 }
 
 // Prints the memory of all ranks on this machine and the bytes that they exchange.
-void print_ranks(const MemoryPlan& plan) {
+void print_ranks(const MemoryPlan& plan, const std::optional<EvaluationNeeds>& evaluation) {
   fmt::print(
       "{0} ranks; the table is for one of them: a machine that runs all needs {1}, or {2} with the smallest "
-      "budget\n  each rank sends {3} per step, {4:.2f} times twice the bytes of all parameters\n",
+      "budget\n  each rank sends {3} per step, {4:.2f} times twice the bytes of all parameters, and {5} per "
+      "epoch of {6}\n",
       plan.ranks, format_bytes(plan.ranks * plan.peak), format_bytes(plan.ranks * plan.min_budget),
       format_bytes(plan.bytes_sent),
-      static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
+      static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes),
+      format_bytes(bytes_sent_in_epoch(plan)), counted(plan.steps, "step"));
+  if (evaluation && evaluation->bytes_sent > 0)
+    fmt::print("  to evaluate or predict all nodes, each rank sends up to {}\n",
+               format_bytes(evaluation->bytes_sent));
+}
+
+// Prints how fast all ranks train over a network, and what the estimate assumes.
+void print_network(const MemoryPlan& plan, const Network& network) {
+  const RankSpeed speed = estimate_rank_speed(plan, network);
+  fmt::print("estimate for a network of {:g} Gb/s, in which a message takes {:g} us\n",
+             network.bytes_per_s * 8 / 1e9, network.message_s * 1e6);
+  if (speed.compute_s > 0)
+    fmt::print(
+        "  a step computes for {:.3g} ms and exchanges for {:.3g} ms: {:.3g} {}s/s on {} ranks, {:.0f} % of "
+        "{} "
+        "times one rank\n  an epoch computes for {:.3g} s and exchanges for {:.3g} s\n",
+        speed.compute_s * 1e3, speed.exchange_s * 1e3, speed.graphs_per_s, unit_of(plan), plan.ranks,
+        100 * speed.of_perfect, plan.ranks, static_cast<double>(speed.steps) * speed.compute_s,
+        static_cast<double>(speed.steps) * speed.exchange_s);
+  else
+    fmt::print("  a step exchanges for {:.3g} ms; the speed of computing is unknown (--mode measured)\n",
+               speed.exchange_s * 1e3);
+  fmt::print(
+      "  it assumes that each rank computes as fast as this machine did in the plan, that blocks divide "
+      "evenly, "
+      "that ranks do not compute while they exchange, and that they never wait for data\n");
 }
 
 // Prints all stages in a table, then the one that needs the largest budget in detail.
@@ -236,6 +265,17 @@ Json stages_json(const StagePlans& plans) {
   return stages;
 }
 
+Json network_json(const MemoryPlan& plan, const Network& network) {
+  const RankSpeed speed = estimate_rank_speed(plan, network);
+  return {{"bytes_per_s", network.bytes_per_s},
+          {"message_seconds", network.message_s},
+          {"steps", speed.steps},
+          {"compute_seconds_a_step", speed.compute_s},
+          {"exchange_seconds_a_step", speed.exchange_s},
+          {"graphs_per_s", speed.graphs_per_s},
+          {"share_of_perfect", speed.of_perfect}};
+}
+
 Json breakdown_json(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget) {
   Json parts = Json::object();
   for (const auto& [name, bytes] : breakdown(plan, floor, budget)) parts[name] = bytes;
@@ -248,7 +288,7 @@ struct PlanDetails {
   TapeProfile profile = {};
   std::vector<Saving> savings = {};
   DiskSpeed disk = {};
-  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can compute it.
+  std::optional<EvaluationNeeds> evaluation = {};  // Set if the task can compute it.
 };
 
 PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool profiles) {
@@ -258,12 +298,13 @@ PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool 
     details.savings = savings_of(request);
   }
   if (!details.plan.reading.empty()) details.disk = disk_of(request.data);
-  details.evaluation = budget_of_evaluation(request);
+  details.evaluation = needs_of_evaluation(request);
   return details;
 }
 
 Json plans_json(const StagePlans& plans, const PlanDetails& details, const RunRequest& request,
-                const FloorParts& floor, const Budget& budget, bool profiles) {
+                const FloorParts& floor, const Budget& budget, bool profiles,
+                const std::optional<Network>& network) {
   Json json = plan_json(details.plan);
   if (!details.plan.reading.empty()) json["reading"] = reading_plan_json(details.plan, details.disk);
   json["budget_bytes"] = budget.bytes();
@@ -272,20 +313,24 @@ Json plans_json(const StagePlans& plans, const PlanDetails& details, const RunRe
   json["threads"] = request.memory.threads;
   json["breakdown"] = breakdown_json(details.plan, floor, budget);
   json["stages"] = stages_json(plans);
-  if (details.evaluation) json["evaluation_min_budget_bytes"] = *details.evaluation;
+  if (details.evaluation) json["evaluation_min_budget_bytes"] = details.evaluation->min_budget;
+  if (details.evaluation && details.plan.ranks > 1)
+    json["ranks"]["evaluation_bytes_sent"] = details.evaluation->bytes_sent;
+  if (network) json["network"] = network_json(details.plan, *network);
   if (profiles) json["profile"] = profile_json(details.profile, details.savings);
   return json;
 }
 
 void print_plans(const StagePlans& plans, const PlanDetails& details, const FloorParts& floor,
-                 const Budget& budget, int threads) {
+                 const Budget& budget, int threads, const std::optional<Network>& network) {
   if (plans.size() > 1) print_stages(plans);
   print(details.plan, floor, budget, threads);
   if (!details.plan.reading.empty()) print_reading(details.plan, details.disk);
   if (details.evaluation)
-    fmt::print("smallest budget of evaluate: {} bytes ({})\n", format_count(*details.evaluation),
-               format_bytes(*details.evaluation));
-  if (details.plan.ranks > 1) print_ranks(details.plan);
+    fmt::print("smallest budget of evaluate: {} bytes ({})\n", format_count(details.evaluation->min_budget),
+               format_bytes(details.evaluation->min_budget));
+  if (details.plan.ranks > 1) print_ranks(details.plan, details.evaluation);
+  if (network) print_network(details.plan, *network);
 }
 
 void print_on_device(const StagePlans& plans, const RunRequest& request, const PlansDevice& device,
@@ -317,6 +362,8 @@ void run_verb(const PlanOptions& options, Exchange*) {
     request.device_budget = device.card->budget;
     request.device_margin = device.card->margin;
   }
+  std::optional<Network> network;
+  if (!options.network.empty()) network.emplace(Network{.bytes_per_s = parse_link_speed(options.network)});
   if (options.mode) request.recipe.memory.estimation = *options.mode;
   if (device.card) request.recipe.memory.estimation = Estimation::from_shapes;
   const std::vector<int64_t> budgets = budgets_of(options.table);
@@ -334,9 +381,9 @@ void run_verb(const PlanOptions& options, Exchange*) {
   if (request.is_on_device()) return print_on_device(plans, request, device, options);
   const PlanDetails details = details_of(plans, request, options.profile);
   if (options.json)
-    print_json(plans_json(plans, details, request, floor, budget, options.profile));
+    print_json(plans_json(plans, details, request, floor, budget, options.profile, network));
   else
-    print_plans(plans, details, floor, budget, threads);
+    print_plans(plans, details, floor, budget, threads, network);
   if (options.profile && !options.json) print_profile(details.profile, details.savings);
   if (!options.snapshot.empty()) save_snapshot(details.plan, options.snapshot);
   require_feasible(details.plan);

@@ -96,6 +96,13 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
                                               "these budgets and how fast they train, instead of one plan");
   table->delimiter(',')->type_name("BYTES,...")->excludes("--budget")->excludes(on_device);
   table->excludes(profile)->excludes(snapshot);
+  verb->add_option("--network", options->network,
+                   "Estimate how fast the ranks train over a network in which each can send and receive this "
+                   "number of bits per second, such as 25Gb")
+      ->needs("--ranks")
+      ->excludes("--device")
+      ->excludes(table)
+      ->type_name("SPEED");
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll plan recipes/sgmp.yaml --data graphs --budget 256MiB");
   verb->callback([options, run] { run(*options); });

@@ -52,6 +52,7 @@ struct PlanOptions {
   Resources resources;
   int64_t prefetch = 2;
   int ranks = 1;
+  std::string network;  ///< Speed of the network between the ranks; empty: no estimate of the run's speed.
   std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
   double graphs_per_s =
       0;  ///< Measured rate from which the hours of a run on a GPU are estimated; 0: not stated.

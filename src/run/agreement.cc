@@ -66,11 +66,4 @@ Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder) {
   return facts;
 }
 
-void require_one_process(const Exchange* exchange) {
-  if (exchange != nullptr)
-    throw UsageError(fmt::format(
-        "found {} ranks, but a single process evaluates all nodes of a giant graph; leave out --ranks",
-        exchange->ranks()));
-}
-
 }  // namespace plimsoll

@@ -25,7 +25,4 @@ void require_agreement(Exchange* exchange, const Facts& facts);
 /// holds the data set.
 Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder);
 
-/// Throws UsageError if `exchange` is set: a single process computes the layers of a giant graph.
-void require_one_process(const Exchange* exchange);
-
 }  // namespace plimsoll

@@ -91,13 +91,17 @@ StagePlans plan_within(const RunRequest& request) {
   }
 }
 
-std::optional<int64_t> budget_of_evaluation(const RunRequest& request) {
+std::optional<EvaluationNeeds> needs_of_evaluation(const RunRequest& request) {
   const Task& task = find_task(request.recipe.task);
   raise_cap_to_limits(request.memory.outside_ledger);
   bool known = false;
-  const int64_t budget = budget_of(
-      [&](Rehearsal& rehearsal) { known = task.rehearse_evaluation(request, rehearsal); }, request.memory);
-  return known ? std::optional(budget) : std::nullopt;
+  EvaluationNeeds needs;
+  const auto rehearse = [&](Rehearsal& rehearsal) {
+    known = task.rehearse_evaluation(request, rehearsal);
+    needs.bytes_sent = rehearsal.bytes_sent();
+  };
+  needs.min_budget = budget_of(rehearse, request.memory);
+  return known ? std::optional(needs) : std::nullopt;
 }
 
 Json device_plan_json(const DevicePlan& plan) {
@@ -120,6 +124,10 @@ Json device_plan_json(const DevicePlan& plan) {
             {"operation", plan.operation}}},
           {"budgets_for_blocks", plan.budget_for},
           {"without_cuda", plan.without_cuda}};
+}
+
+int64_t bytes_sent_in_epoch(const MemoryPlan& plan) {
+  return plan.steps * (plan.bytes_sent + plan.record_bytes_sent) + plan.validation_bytes_sent;
 }
 
 Json plan_json(const MemoryPlan& plan) {
@@ -164,6 +172,7 @@ Json plan_json(const MemoryPlan& plan) {
                      {"node_peak_bytes", plan.ranks * plan.peak},
                      {"node_min_budget_bytes", plan.ranks * plan.min_budget},
                      {"bytes_sent_a_step", plan.bytes_sent},
+                     {"bytes_sent_an_epoch", bytes_sent_in_epoch(plan)},
                      {"parameter_bytes", plan.parameter_bytes}};
   return json;
 }

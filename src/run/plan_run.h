@@ -24,11 +24,19 @@ StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal)
 /// plan_beyond_budget() throws it.
 StagePlans plan_within(const RunRequest& request);
 
-/// Returns the smallest budget with which the run can be evaluated once it is trained, in bytes; nullopt if
-/// the task cannot compute it. Raises the cap of the ledger as plan_beyond_budget() does. Errors: those of
-/// Task::open(); BudgetExceeded if the limits of the machine are too low to compute it.
-std::optional<int64_t> budget_of_evaluation(const RunRequest& request);
+/// What the evaluation of a run needs.
+struct EvaluationNeeds {
+  int64_t min_budget = 0;  ///< The smallest budget that works, in bytes.
+  int64_t bytes_sent = 0;  ///< For one giant graph: the maximum that one of several ranks sends, in bytes.
+};
 
+/// Returns what the evaluation of the run needs once it is trained; nullopt if the task cannot compute it.
+/// Raises the cap of the ledger as plan_beyond_budget() does. Errors: those of Task::open(); BudgetExceeded
+/// if the limits of the machine are too low to compute it.
+std::optional<EvaluationNeeds> needs_of_evaluation(const RunRequest& request);
+
+/// Returns the bytes that a rank sends in an epoch, of steps and of the validation.
+int64_t bytes_sent_in_epoch(const MemoryPlan& plan);
 /// Returns the entry `device` of plan_json().
 Json device_plan_json(const DevicePlan& plan);
 /// Returns the fields of `plan --json` (docs/command-line.md) that do not depend on the process.

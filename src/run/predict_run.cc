@@ -4,8 +4,10 @@
 
 #include "config/earlier_runs.h"
 #include "engine/blocks/shared_file.h"
+#include "io/input_stream.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
+#include "memory/vector.h"
 #include "run/agreement.h"
 #include "run/data_check.h"
 #include "run/smallest_budget.h"
@@ -13,6 +15,15 @@
 
 namespace plimsoll {
 namespace {
+
+// Returns a hash of the bytes of a file.
+std::string hash_of(const std::filesystem::path& file) {
+  constexpr size_t kBytes = size_t{1} << 16;
+  const auto stream = InputStream::open(file);
+  Vector<char, Tag::columns> bytes(kBytes);
+  while (stream->read(bytes.data(), kBytes) == kBytes) continue;
+  return stream->source_hash();
+}
 
 int64_t rehearse(PredictionRequest request, Rehearsal& rehearsal) {
   request.rehearsal = &rehearsal;
@@ -34,6 +45,7 @@ int64_t predict_run(PredictionRequest request) {
     if (request.exchange != nullptr) {
       Facts facts = facts_of_use(request.recipe, request.data);
       facts.emplace_back("--embeddings", request.embeddings ? "given" : "not given");
+      facts.emplace_back("--nodes", request.nodes.empty() ? "not given" : hash_of(request.nodes));
       require_agreement(request.exchange, facts);
     }
     return find_task(request.recipe.task).predict(request);

@@ -87,7 +87,7 @@ class Ranks:
         self.all = []
         for rank, what in enumerate(does):
             place = {"RANK": rank, "WORLD_SIZE": len(does), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, STALL: TIMEOUT_S}
-            self.all.append(subprocess.Popen([sys.executable, Path(__file__).with_name("watched_rank.py"), what], text=True,
+            self.all.append(subprocess.Popen([sys.executable, Path(__file__).with_name("watched_rank.py"), *what.split()], text=True,
                                              env=os.environ | {key: str(value) for key, value in place.items()},
                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         for process in self.all:
@@ -102,11 +102,11 @@ class Ranks:
                 process.kill()
             process.communicate()
 
-    def end_with_75(self, ranks, text, seconds):
+    def end_with_75(self, ranks, text, seconds, remedy="--resume"):
         begin = time.monotonic()
         for rank in ranks:
             _, said = self.all[rank].communicate(timeout=LIMIT_S)
-            assert self.all[rank].returncode == 75 and text in said and "--resume" in said, (rank, self.all[rank].returncode, said)
+            assert self.all[rank].returncode == 75 and text in said and remedy in said, (rank, self.all[rank].returncode, said)
         assert time.monotonic() - begin < seconds
 
 
@@ -123,6 +123,15 @@ def test_a_killed_rank_is_named_at_once():
     with Ranks("wait-in-step", "work", "wait-in-step") as ranks:
         ranks.all[1].kill()
         ranks.end_with_75([0, 2], "rank 1 (process ", seconds=LIMIT_S)
+
+
+def test_a_killed_rank_ends_a_rank_that_works_if_nothing_can_be_continued():
+    """A layer of an evaluation may take long; a rank that trains writes a checkpoint meanwhile, or waits soon."""
+    with Ranks(*["work without-checkpoints"] * 3) as ranks, Ranks("work", "work") as trains:
+        ranks.all[1].kill()
+        trains.all[1].kill()
+        ranks.end_with_75([0, 2], "rank 1 (process ", seconds=LIMIT_S / 2, remedy="has ended; start all ranks again\n")
+        assert trains.all[0].poll() is None
 
 
 def test_a_rank_that_hangs_in_a_step_is_named_and_one_that_does_something_else_is_not():

@@ -1,4 +1,4 @@
-"""A rank whose main thread does as the test says, under the roll of a real one: watched_rank.py DOES
+"""A rank whose main thread does as the test says, under the roll of a real one: watched_rank.py DOES [without-checkpoints]
 
 DOES is work, work-in-step or wait-in-step; what it does has no end. A step took .05 s before.
 """
@@ -33,7 +33,7 @@ where = place()
 store = meet(where)
 watch = Watch(sys.argv[1])
 signal.signal(signal.SIGTERM, watch.stop)
-Roll(store, where, watch, stall_timeout(), stops_together=True)
+Roll(store, where, watch, stall_timeout(), has_checkpoints=sys.argv[2:] == [])
 print("begins", flush=True)
 while True:
     time.sleep(0.1)

@@ -72,7 +72,7 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
     store = meet(where)
     watch = _torch.RankWatch()
     watch.begin_wait()
-    roll = Roll(store, where, watch, timeout, stops_together=arguments[0] == "train")
+    roll = Roll(store, where, watch, timeout, has_checkpoints=arguments[0] == "train")
     # gloo's own timeout would also end ranks that wait for a long stage of another rank; the roll distinguishes the two.
     dist.init_process_group("gloo", store=store, rank=where.rank, world_size=where.ranks, timeout=timedelta(days=1))
     dist.barrier()  # The memory gloo allocates here counts as part of the floor.

@@ -84,9 +84,10 @@ class Roll:
     thread watches the main thread. It never uses the store, because the store's server may be what has stalled.
     """
 
-    def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, stops_together: bool) -> None:
+    def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, has_checkpoints: bool) -> None:
         self._store, self._where, self._watch, self._timeout = store, where, watch, timeout
-        self._stops_together = stops_together  # whether all ranks stop when one is asked to stop
+        #: Whether the run writes checkpoints. Then a rank that works ends by itself, and all ranks stop when one is asked to.
+        self._has_checkpoints = has_checkpoints
         self._heard = Heartbeats(where.ranks, where.rank, timeout)
         self._beats = 0
         self._told_s = 0.0  # the waiting time last reported on stderr
@@ -107,9 +108,9 @@ class Roll:
         try:
             if self._store.check(["lost"]):
                 return str(self._store.get("lost"), "utf-8")
-            return self._agree(_ended(self._missing()))
+            return self._agree(self._ended(self._missing()))
         except RuntimeError:
-            return _ended(["rank 0"] if self._where.rank_0_serves else [])
+            return self._ended(["rank 0"] if self._where.rank_0_serves else [])
 
     def leave(self, code: int) -> None:
         """Ends this rank's part after it has reported its error. The rank that serves the store stays until the other
@@ -136,7 +137,7 @@ class Roll:
                     self._end(text, _GRACE_S)
         except RuntimeError:
             if self._where.rank_0_serves and not self._where.serves:
-                self._end(_ended(["rank 0"]), _GRACE_S)
+                self._end(self._ended(["rank 0"]), _GRACE_S)
             # Otherwise the launcher is gone, and the ranks continue without it.
 
     def _beat(self, store: Store, seconds: float) -> str:
@@ -146,7 +147,7 @@ class Roll:
         store.set(f"beat/{self._where.rank}", mine.text())
         beats = store.multi_get([f"beat/{rank}" for rank in range(self._where.ranks)])
         self._heard.hear([Beat.parse(beat) for beat in beats], seconds)
-        if self._stops_together and self._heard.stopping() and not mine.stopping:
+        if self._has_checkpoints and self._heard.stopping() and not mine.stopping:
             self._watch.stop()
         if store.check(["lost"]):
             return str(store.get("lost"), "utf-8")
@@ -155,12 +156,14 @@ class Roll:
             if silent:
                 return self._agree(self._stalled(store, silent, f"has sent no heartbeat for {self._timeout:g} s "
                                                                 f"({STALL})"), store)
-        if mine.waiting_s < _GRACE_S:
-            self._told_s = 0.0
-            return ""
-        if gone := [rank for rank in self._others() if self._has_failed(store, rank)]:
-            return self._agree(_ended([self._describe(store, rank) for rank in gone]), store)
-        return self._look_at_progress(store, mine)
+        waits = mine.waiting_s >= _GRACE_S
+        if waits or not self._has_checkpoints:
+            if gone := [rank for rank in self._others() if self._has_failed(store, rank)]:
+                return self._agree(self._ended([self._describe(store, rank) for rank in gone]), store)
+        if waits:
+            return self._look_at_progress(store, mine)
+        self._told_s = 0.0
+        return ""
 
     def _look_at_progress(self, store: Store, mine: Beat) -> str:
         """Returns why this rank has to end if another one has worked too long while this one waited, or "".
@@ -174,7 +177,7 @@ class Roll:
                 took = f"has not finished a step for {mine.waiting_s:.0f} s; the longest step before took {self._watch.longest_step_s:.1f} s"
                 return self._agree(self._stalled(store, in_step, took), store)
             if not working:
-                return self._agree(_text(f"all ranks have waited for each other for {mine.waiting_s:.0f} s"), store)
+                return self._agree(self._text(f"all ranks have waited for each other for {mine.waiting_s:.0f} s"), store)
         if working and mine.waiting_s - self._told_s >= self._timeout and self._heard.is_first_to_wait():
             self._told_s = mine.waiting_s
             who = ", ".join(self._describe(store, rank) for rank in working)
@@ -194,11 +197,11 @@ class Roll:
             waiting = self._watch.waiting_s
             stopping = stopping + seconds if self._watch.stopping else 0.0
             time_to_stop = self._heard.time_to_stop(self._watch.longest_step_s, store_answers=unanswered < ALIVE_S)
-            if self._stops_together and min(waiting, stopping) >= time_to_stop:
-                self._end(_text(f"rank {self._where.rank} was asked to stop, but the ranks that it waits for do not answer"), 0)
+            if self._has_checkpoints and min(waiting, stopping) >= time_to_stop:
+                self._end(self._text(f"rank {self._where.rank} was asked to stop, but the ranks that it waits for do not answer"), 0)
             if min(waiting, unanswered) >= self._timeout and (self._where.rank_0_serves or self._step_is_stalled(waiting)):
                 who = "rank 0" if self._where.rank_0_serves else "the launcher, through which the ranks communicate,"
-                self._end(_text(f"{who} has sent no heartbeat for {self._timeout:g} s ({STALL})"), 0)
+                self._end(self._text(f"{who} has sent no heartbeat for {self._timeout:g} s ({STALL})"), 0)
 
     def _step_is_stalled(self, waiting_s: float) -> bool:
         return self._watch.in_step and self._heard.is_too_long(waiting_s, self._watch.longest_step_s)
@@ -252,15 +255,15 @@ class Roll:
         return f"rank {rank} (process {process} on {host}{code})"
 
     def _stalled(self, store: Store, ranks: list[int], what: str) -> str:
-        return _text(f"{', '.join(self._describe(store, rank) for rank in ranks)} {what}")
+        return self._text(f"{', '.join(self._describe(store, rank) for rank in ranks)} {what}")
 
+    def _text(self, what: str) -> str:
+        if self._has_checkpoints:
+            return f"{what}; to continue from the last checkpoint, start all ranks again with --resume"
+        return f"{what}; start all ranks again"
 
-def _text(what: str) -> str:
-    return f"{what}; to continue from the last checkpoint, start all ranks again with --resume"
-
-
-def _ended(gone: list[str]) -> str:
-    return _text(f"{', '.join(gone)} has ended" if gone else "a rank does not answer")
+    def _ended(self, gone: list[str]) -> str:
+        return self._text(f"{', '.join(gone)} has ended" if gone else "a rank does not answer")
 
 
 def _seconds_to_come() -> float:

@@ -16,6 +16,11 @@ namespace {
 // Numbers at the start of a record; the sums of the rank's nodes follow.
 enum Head : size_t { kEnding, kFlag, kSeconds, kHead };
 
+// Returns the bytes of the records that a rank sends, if a tree node has `of_node` numbers.
+int64_t bytes_of_records(const RankLanes& lanes, size_t of_node, int ranks) {
+  return (ranks - 1) * static_cast<int64_t>((kHead + lanes.max_nodes() * of_node) * sizeof(double));
+}
+
 // Returns slice `number` of a row that consists of slices of `size` numbers.
 std::span<float> slice(const at::Tensor& row, size_t number, int64_t size) {
   return {row.data_ptr<float>() + static_cast<int64_t>(number) * size, static_cast<size_t>(size)};
@@ -65,6 +70,14 @@ int64_t LaneExchange::bytes(const ParameterList& parameters, int64_t lanes, int 
 int64_t LaneExchange::bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks) {
   const auto nodes = static_cast<int64_t>(RankLanes(lanes, ranks).end(0));
   return (nodes + 1) * (ranks - 1) * Slices(parameters, ranks).size() * int64_t{sizeof(float)};
+}
+
+int64_t LaneExchange::record_bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks) {
+  return bytes_of_records(RankLanes(lanes, ranks), 1 + RunningStatistics(parameters).numbers(), ranks);
+}
+
+int64_t LaneExchange::validation_bytes_sent(int ranks) {
+  return bytes_of_records(RankLanes(kMaxLanes, ranks), 1, ranks);
 }
 
 std::span<double> LaneExchange::record_of(int rank) {

@@ -66,6 +66,10 @@ class LaneExchange {
   static int64_t bytes(const ParameterList& parameters, int64_t lanes, int ranks);
   /// Returns the bytes that rank 0 sends in a step, without the record of losses and the norm.
   static int64_t bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
+  /// Returns the bytes of the records of losses and statistics that a rank sends in a step, and of the
+  /// records of losses that it sends in a validation.
+  static int64_t record_bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
+  static int64_t validation_bytes_sent(int ranks);
 
   int64_t row() const { return slices_.row(); }
   int64_t sets() const { return lanes_.sets(); }

@@ -113,6 +113,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
   MemoryPlan plan = make_plan(input);
   plan.training_graphs = std::ssize(options.split->training);
   plan.validation_graphs = std::ssize(options.split->validation);
+  plan.steps = (plan.training_graphs + training.batch_size - 1) / std::max<int64_t>(training.batch_size, 1);
   // The largest block of prediction ran there already. Lanes are made for the plan.
   if (tries && device != nullptr && plan.feasible)
     try_out(input, device->execution(*plan.device, plan.execution), {}, plan);

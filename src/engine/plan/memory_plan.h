@@ -77,7 +77,10 @@ struct MemoryPlan {
   int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
   int64_t bytes_sent = 0;       ///< Bytes that a rank sends to other ranks in a step, without losses and the
                                 ///< norm.
-  int64_t blocks_planned = 0;   ///< Number of blocks whose exact size is known.
+  int64_t record_bytes_sent = 0;      ///< Bytes of losses and statistics that it sends in a step.
+  int64_t validation_bytes_sent = 0;  ///< Bytes that it sends in a validation.
+  int64_t steps = 0;                  ///< Steps of an epoch.
+  int64_t blocks_planned = 0;         ///< Number of blocks whose exact size is known.
   bool all_blocks_known = true;
   double seconds = 0;                ///< Duration of planning.
   std::optional<DevicePlan> device;  ///< Set if PlanInput has a device.

@@ -25,6 +25,8 @@ void set_ranks(MemoryPlan& plan, const PlanInput& input) {
   if (input.ranks == 1) return;
   const ParameterList& parameters = input.objective->parameters();
   plan.bytes_sent = LaneExchange::bytes_sent(parameters, input.lanes, input.ranks);
+  plan.record_bytes_sent = LaneExchange::record_bytes_sent(parameters, input.lanes, input.ranks);
+  plan.validation_bytes_sent = LaneExchange::validation_bytes_sent(input.ranks);
   plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
 }
 

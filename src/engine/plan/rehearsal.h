@@ -14,8 +14,14 @@ class Rehearsal {
   /// Maximum budget over all parts.
   int64_t budget() const { return budget_; }
 
+  /// Records that a rank sends at most `bytes` bytes to other ranks in a part of the work.
+  void add_bytes_sent(int64_t bytes) { bytes_sent_ += bytes; }
+  /// Sum over all parts.
+  int64_t bytes_sent() const { return bytes_sent_; }
+
  private:
   int64_t budget_ = 0;
+  int64_t bytes_sent_ = 0;
 };
 
 }  // namespace plimsoll

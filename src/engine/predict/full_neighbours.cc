@@ -1,8 +1,5 @@
 #include "engine/predict/full_neighbours.h"
 
-#include <ATen/Functions.h>
-#include <ATen/Parallel.h>
-#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +8,14 @@
 
 #include "base/units.h"
 #include "base/workers.h"
+#include "engine/blocks/ending.h"
 #include "engine/plan/planner.h"
 #include "engine/predict/layer_run.h"
 #include "engine/predict/needed_pieces.h"
+#include "engine/predict/shared_layer.h"
 #include "io/file.h"
 #include "memory/budget_caps.h"
 #include "memory/ledger.h"
-#include "ops/allocator.h"
-#include "rows/direct_rows.h"
 #include "rows/node_numbers.h"
 #include "sample/topology/list_stream.h"
 
@@ -57,32 +54,6 @@ void make_zeros(const std::filesystem::path& path, int64_t numbers) {
   std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
 }
 
-// Joins the layers' outputs for some nodes and computes the nodes' logits.
-class NodeHead {
- public:
-  NodeHead(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
-    for (const int64_t layer : model.embedding_layers())
-      layer_outputs_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
-  }
-  // Predicts up to kPieceTargets nodes.
-  NodePredictions run(std::span<const int64_t> nodes) {
-    const TagScope scope(Tag::activations);
-    const c10::AutoGradMode no_gradients(false);
-    at::init_num_threads();
-    std::vector<at::Tensor> outputs;
-    for (const auto& rows : layer_outputs_) {
-      outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
-      rows->read(nodes, outputs.back().mutable_data_ptr<float>());
-    }
-    const at::Tensor embeddings = model_.join(outputs).contiguous();
-    return {embeddings, model_.apply_head(embeddings).contiguous()};
-  }
-
- private:
-  const Gnn& model_;
-  std::vector<std::unique_ptr<DirectRows>> layer_outputs_;
-};
-
 // Runs all layers, one after the other, each over all nodes.
 class Layers {
  public:
@@ -106,6 +77,7 @@ class Layers {
     if (options_.rehearsal != nullptr) return;  // The budget is stated for the prediction of all nodes.
     topology_.resize(topology_.min_bytes());
     needed_ = needed_pieces(topology_, pieces_, nodes, model_.options().layers);
+    if (options_.exchange != nullptr) agree_on_needed();
   }
 
   // Returns the file of each layer's outputs for all nodes. The files of layers that the head does not read
@@ -144,16 +116,39 @@ class Layers {
     }
   }
 
+  // If the memory of a rank was too small to restrict the layers, all ranks compute all pieces.
+  void agree_on_needed() {
+    const double mine = std::ranges::any_of(needed_, &NeededPieces::has_value) ? 1 : 0;
+    std::vector<double> all(static_cast<size_t>(options_.ranks));
+    gather(*options_.exchange, {&mine, 1}, all);
+    if (std::ranges::find(all, 0.0) != all.end()) std::ranges::fill(needed_, std::nullopt);
+  }
+
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
     topology_.resize(topology_.min_bytes());
-    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)], degrees_,
-                       options_.order);
-    const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
-    const int64_t open = Ledger::process().held();  // Includes the memory of reading rows.
-    if (options_.rehearsal != nullptr) {
-      options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
-      return make_zeros(path, graph_.nodes() * model_.options().hidden);
+    const NeededPieces& needed = needed_[static_cast<size_t>(layer)];
+    const int64_t width = model_.options().hidden;
+    if (needed || options_.ranks > 1 || options_.rehearsal != nullptr)
+      make_zeros(path, graph_.nodes() * width);
+    if (options_.ranks == 1) {
+      LayerFile file(File::update(path), width);
+      return run(layer, from, needed, file);
     }
+    SharedLayer shared(pieces_, needed, options_.ranks, width, path);
+    if (options_.rehearsal != nullptr) {
+      options_.rehearsal->add_bytes_sent(shared.max_bytes_sent());
+      return run(layer, from, needed, shared);
+    }
+    const NeededPieces& own = shared.join(*options_.exchange);
+    shared.finish(error_of([&] { run(layer, from, own, shared); }));
+  }
+
+  void run(int64_t layer, const FeatureFile& from, const NeededPieces& needed, LayerOutputs& outputs) {
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed, degrees_, options_.order);
+    const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
+    const int64_t open = Ledger::process().held();  // Includes the memory of reading rows and of messages.
+    if (options_.rehearsal != nullptr)
+      return options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
     // The slack of the budget covers the heap of the first worker.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
     // With several workers, up to half of the memory is used for caches, because most workers would otherwise
@@ -163,30 +158,28 @@ class Layers {
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.memory.threads));
     if (count > 0) try {
         const BudgetCaps::Reservation heap(count * each.heap - kHeapOfWorker);
-        return run(layer, layer_run, layer_run.begin(count, each), path);
+        return run(layer, layer_run, layer_run.begin(count, each), outputs);
       } catch (const BudgetExceeded&) {  // A piece left more holes in the heap than planned.
       }
     const BudgetCaps::Reservation heap(grown_);
     try {
-      run(layer, layer_run, layer_run.begin_alone(), path);
+      run(layer, layer_run, layer_run.begin_alone(), outputs);
     } catch (const BudgetExceeded& refusal) {
       throw_too_small(open + max_ - kHeapOfWorker, refusal);
     }
   }
 
-  void run(int64_t layer, LayerRun& run, std::vector<LayerRun::Worker> own,
-           const std::filesystem::path& path) {
-    const int64_t width = model_.options().hidden;
-    if (needed_[static_cast<size_t>(layer)]) make_zeros(path, graph_.nodes() * width);
-    File out = File::update(path);
+  void run(int64_t layer, LayerRun& run, std::vector<LayerRun::Worker> own, LayerOutputs& outputs) {
+    outputs.begin();
     Workers workers(static_cast<int>(own.size()));
     const auto take = [&](int64_t, int worker) { return run.take(own[static_cast<size_t>(worker)]); };
     workers.run_stream(take, [&](int64_t, Turn& turn) {
-      const auto write = [&](int64_t first, const at::Tensor& rows) {
-        out.write_at(first * width * int64_t{sizeof(float)}, rows.const_data_ptr(), rows.nbytes());
+      const auto add = [&](int64_t first, const at::Tensor& rows) {
+        outputs.add(first, {rows.const_data_ptr<float>(), static_cast<size_t>(rows.numel())});
       };
-      const int64_t done = run.run(own[static_cast<size_t>(turn.worker())], turn, write);
-      options_.progress(layer * graph_.nodes() + done, model_.options().layers * graph_.nodes());
+      const int64_t done = run.run(own[static_cast<size_t>(turn.worker())], turn, add);
+      options_.progress(layer * graph_.nodes() + outputs.estimate_done(done),
+                        model_.options().layers * graph_.nodes());
     });
   }
 
@@ -215,6 +208,16 @@ class Layers {
   int64_t max_ = 0;                   // Maximum of workers_, in bytes.
   int64_t grown_ = 0;                 // Growth of a thread's BLAS buffers.
 };
+
+// Runs the head over all parts; in a rehearsal only over the first, because the others need the same memory.
+void run_head(NodeHead& head, const NodeParts& parts, const FullNeighbourOptions& options,
+              const std::function<void(const NodePredictions&)>& take) {
+  if (options.rehearsal == nullptr) return run_head(head, parts, options.embeddings, options.exchange, take);
+  if (options.ranks > 1)
+    options.rehearsal->add_bytes_sent(
+        max_bytes_sent_of_head(head.model(), parts.nodes, options.embeddings, options.ranks));
+  rehearse_head(head, parts, options.embeddings, options.ranks, take);
+}
 
 }  // namespace
 
@@ -249,10 +252,11 @@ void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mo
   Layers layers(graph, topology, model, options);
   layers.restrict_to(nodes);
   NodeHead head(model, layers.run());
-  for (size_t first = 0; first < nodes.size(); first += kPieceTargets) {
-    take(head.run(nodes.subspan(first, std::min<size_t>(kPieceTargets, nodes.size() - first))));
-    if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
-  }
+  NodeParts parts{.nodes = std::ssize(nodes), .at = {}};
+  parts.at = [&](int64_t part) {
+    return nodes.subspan(static_cast<size_t>(part * kPieceTargets), static_cast<size_t>(parts.size(part)));
+  };
+  run_head(head, parts, options, take);
 }
 
 void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
@@ -260,12 +264,13 @@ void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gn
                         const std::function<void(const NodePredictions&)>& take) {
   NodeHead head(model, Layers(graph, topology, model, options).run());
   Vector<int64_t, Tag::columns> nodes;
-  for (int64_t first = 0; first < graph.nodes(); first += kPieceTargets) {
-    nodes.resize(static_cast<size_t>(std::min(kPieceTargets, graph.nodes() - first)));
-    std::iota(nodes.begin(), nodes.end(), first);
-    take(head.run(nodes));
-    if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
-  }
+  NodeParts parts{.nodes = graph.nodes(), .at = {}};
+  parts.at = [&](int64_t part) {
+    nodes.resize(static_cast<size_t>(parts.size(part)));
+    std::iota(nodes.begin(), nodes.end(), part * kPieceTargets);
+    return std::span<const int64_t>(nodes);
+  };
+  run_head(head, parts, options, take);
 }
 
 FeatureFile predict_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,

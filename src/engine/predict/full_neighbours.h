@@ -5,7 +5,9 @@
 #include <functional>
 #include <span>
 
+#include "engine/blocks/exchange.h"
 #include "engine/plan/rehearsal.h"
+#include "engine/predict/node_head.h"
 #include "memory/memory_share.h"
 #include "nn/gnn.h"
 #include "rows/feature_file.h"
@@ -22,12 +24,9 @@ struct FullNeighbourOptions {
   Rehearsal* rehearsal = nullptr;
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
   FeatureOrder order = {};  ///< Where the model finds each of its features in the graph's features.
-};
-
-/// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
-struct NodePredictions {
-  at::Tensor embeddings;
-  at::Tensor logits;
+  bool embeddings = false;  ///< Whether `take` also gets the nodes' embeddings.
+  int ranks = 1;            ///< Number of processes that predict together, each with a folder of its own.
+  Exchange* exchange = nullptr;  ///< Connects them; null if there is one, or in a rehearsal.
 };
 
 /// Returns the maximum number of bytes that the functions below store in their scratch folder, for a graph of
@@ -44,9 +43,14 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 /// read in the order of nodes from `topology`, which must be that of `graph`. The caches of `topology` are
 /// resized (share_caches).
 ///
+/// With ranks, all ranks call the function. Each computes a part of every layer
+/// (engine/predict/rank_rounds.h) and sends it to all others, and then runs the head for a part of the nodes.
+/// Every rank gets all results.
+///
 /// Errors: BudgetTooSmall, with the smallest budget that works, if the budget does not even fit one thread
 /// without caches; BudgetExceeded if memory runs out before the need is known, or if there is no budget;
-/// those of the topology; InputError; Failure (disk).
+/// those of the topology; InputError; Failure (disk); RankLost, and Interrupted or Failure if another rank
+/// had an error.
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);

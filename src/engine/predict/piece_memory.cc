@@ -37,6 +37,7 @@ Pieces cut_pieces(const Topology& topology) {
     piece.nodes = std::min(piece.targets + piece.edges, topology.nodes());
     pieces.largest.raise_to(piece);
     pieces.begins.push_back(end);
+    pieces.edges.push_back(piece.edges);
     piece = {};
   };
   stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
@@ -44,7 +45,10 @@ Pieces cut_pieces(const Topology& topology) {
       const int64_t nodes = node - pieces.begins.back();
       if (nodes > 0 && (nodes == kPieceTargets || piece.edges + list.degree > kPieceEdges)) end_piece(node);
       const int64_t chunks = (list.degree + kPieceEdges - 1) / kPieceEdges;
-      if (chunks > 1) pieces.begins.insert(pieces.begins.end(), static_cast<size_t>(chunks) - 1, node);
+      if (chunks > 1) {
+        pieces.begins.insert(pieces.begins.end(), static_cast<size_t>(chunks) - 1, node);
+        pieces.edges.insert(pieces.edges.end(), static_cast<size_t>(chunks) - 1, kPieceEdges);
+      }
       piece.edges += std::min(list.degree, kPieceEdges);
       piece.max_in = std::max(piece.max_in, std::min(list.degree, kPieceEdges));
       ++node;

@@ -42,7 +42,8 @@ struct Piece {
 struct Pieces {
   /// First node of each piece, among nodes 0 .. V-1, followed by V. A hub occurs once per chunk.
   Vector<int64_t, Tag::columns> begins{0};
-  PieceSize largest;  ///< Maximum of each size.
+  Vector<int64_t, Tag::columns> edges;  ///< Number of edges of each piece.
+  PieceSize largest;                    ///< Maximum of each size.
 
   int64_t count() const { return std::ssize(begins) - 1; }
   Piece at(int64_t number) const;

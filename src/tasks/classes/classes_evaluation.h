@@ -6,7 +6,6 @@
 
 #include "engine/predict/full_neighbours.h"
 #include "io/new_folder.h"
-#include "run/agreement.h"
 #include "run/evaluation.h"
 #include "tasks/gnn/gnn_training.h"
 #include "tasks/gnn/layers_folder.h"
@@ -31,19 +30,22 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::string& notes = {});
 
 /// Calls evaluate(options) for all nodes of one giant graph. Meanwhile the outputs of layers are kept in
-/// files.
+/// files, on each rank in its own.
 template <typename Evaluate>
 auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn,
                                   const Evaluate& evaluate) {
-  require_one_process(asked.exchange);
   asked.progress(0, 1);  // Called before the folder is created.
-  const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
+  const int ranks = ranks_of(asked.exchange);
+  // The ranks may all have their folders on one disk.
+  const int64_t bytes = ranks * layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
   const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
   return evaluate(FullNeighbourOptions{.scratch = scratch.path(),
                                        .memory = asked.memory,
                                        .rehearsal = asked.rehearsal,
                                        .progress = asked.progress,
-                                       .order = gnn.order});
+                                       .order = gnn.order,
+                                       .ranks = ranks,
+                                       .exchange = asked.exchange});
 }
 
 }  // namespace plimsoll

@@ -6,7 +6,6 @@
 #include "engine/predict/full_neighbours.h"
 #include "io/new_folder.h"
 #include "nn/predictions.h"
-#include "run/agreement.h"
 #include "run/block_predictions.h"
 #include "tasks/gnn/layers_folder.h"
 #include "tasks/gnn/node_list.h"
@@ -15,6 +14,7 @@ namespace plimsoll {
 namespace {
 
 std::span<const float> numbers_of(const at::Tensor& tensor) {
+  if (!tensor.defined()) return {};
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
@@ -71,15 +71,19 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
     if (request.rehearsal != nullptr) return 0;
     return writer.publish(model.predicts_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
-  require_one_process(request.exchange);
-  const int64_t bytes = layer_bytes(gnn.model.gnn(), giant->graph().nodes());
+  const int ranks = ranks_of(request.exchange);
+  // The ranks may all have their folders on one disk.
+  const int64_t bytes = ranks * layer_bytes(gnn.model.gnn(), giant->graph().nodes());
   const NewFolder scratch(layers_folder(request.folder, bytes), /*replace=*/false);
   nodes.predict(gnn.model.gnn(),
                 {.scratch = scratch.path(),
                  .memory = request.memory,
                  .rehearsal = request.rehearsal,
                  .progress = request.progress,
-                 .order = gnn.order},
+                 .order = gnn.order,
+                 .embeddings = request.embeddings && !pairs,
+                 .ranks = ranks,
+                 .exchange = request.exchange},
                 [&](const NodePredictions& predictions) {
                   if (pairs)
                     writer.append({}, numbers_of(predictions.logits));

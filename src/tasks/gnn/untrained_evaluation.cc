@@ -41,7 +41,9 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   if (place.empty()) place = std::filesystem::temp_directory_path(none);
   if (::access(place.c_str(), W_OK) != 0) return false;
   const NewFolder scratch(place / "plimsoll-rehearsal", /*replace=*/false);
-  evaluate(model, giant, {.scratch = scratch.path(), .memory = request.memory, .rehearsal = &rehearsal});
+  evaluate(
+      model, giant,
+      {.scratch = scratch.path(), .memory = request.memory, .rehearsal = &rehearsal, .ranks = request.ranks});
   return true;
 }
 

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/blocks/ending.h"
+#include "engine/blocks/rank_messages.h"
 #include "engine/plan/evaluation_caches.h"
 #include "memory/ledger.h"
 #include "rows/scanned_rows.h"
@@ -18,8 +20,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kDrawnEdges = 4096;     // Maximum number of edges whose negatives are drawn at once.
-constexpr int64_t kPieceBytes = 4 << 20;  // Approximate bytes of embeddings read at once.
+// Number of edges whose negatives are drawn at once, at most 4096 negatives.
+constexpr int64_t kStepEdges = std::max<int64_t>(4096 / kRankedNegatives, 1);
+constexpr int64_t kPartEdges = 64 * kStepEdges;  // Number of edges of a rank in a round.
+constexpr int64_t kPieceBytes = 4 << 20;         // Approximate bytes of embeddings read at once.
 
 using Nodes = Vector<int64_t, Tag::columns>;
 
@@ -85,32 +89,45 @@ double softplus_of_minus(double x) {
   return std::max(-x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
+// Results for some consecutive edges of a split.
+struct EdgeResults {
+  std::span<double> ranks;          // Rank of each edge among its negatives.
+  std::span<float> scores;          // Scores of the edges.
+  std::span<float> uniform_scores;  // Scores of the same number of pairs without an edge.
+
+  static constexpr int64_t kBytes = sizeof(double) + 2 * sizeof(float);  // Bytes of an edge.
+
+  EdgeResults part(int64_t first, int64_t count) const {
+    const auto at = static_cast<size_t>(first);
+    const auto n = static_cast<size_t>(count);
+    return {ranks.subspan(at, n), scores.subspan(at, n), uniform_scores.subspan(at, n)};
+  }
+};
+
+// Evaluates a split. In each round, every rank evaluates a part of the edges.
 class SplitEvaluation {
  public:
-  SplitEvaluation(const GraphView& graph, const Topology& topology, size_t split, uint64_t seed)
+  SplitEvaluation(const GraphView& graph, const Topology& topology, size_t split, uint64_t seed,
+                  const FullNeighbourOptions& options)
       : graph_(graph),
         negatives_(topology, graph, split, seed),
         split_(split),
+        options_(options),
         edges_(static_cast<int64_t>(graph.split_edges(split).size()) / 2),
+        messages_(options.ranks, std::min(edges_, kPartEdges) * EdgeResults::kBytes),
         scores_(static_cast<size_t>(2 * edges_), 0.0F),  // A rehearsal computes only the first scores.
         truth_(scores_.size(), 0) {
     std::fill_n(truth_.begin(), edges_, uint8_t{1});
   }
 
   // Evaluates the split. A rehearsal evaluates only the first edges, because the others need the same memory.
-  LinkResult evaluate(Scores& scores, bool rehearses) {
+  LinkResult evaluate(Scores& scores) {
     result_.name = kGraphSplits[split_];
     result_.edges = edges_;
-    const int64_t step = std::max<int64_t>(kDrawnEdges / kRankedNegatives, 1);
-    for (int64_t first = 0; first < edges_ && !(rehearses && first > 0); first += step) {
-      const int64_t piece = std::min(step, edges_ - first);
-      try {
-        evaluate_piece(first, piece, scores);
-      } catch (const BudgetExceeded&) {
-        if (!scores.drop_caches()) throw;
-        evaluate_piece(first, piece, scores);
-      }
-    }
+    if (options_.rehearsal != nullptr)
+      rehearse(scores);
+    else
+      for (int64_t first = 0; first < edges_; first += options_.ranks * kPartEdges) run_round(first, scores);
     scores.drop_caches();  // The ranking reuses the memory of the caches.
     const auto count = static_cast<double>(edges_);
     for (size_t i = 0; i < scores_.size(); ++i)
@@ -125,22 +142,79 @@ class SplitEvaluation {
   }
 
  private:
-  void evaluate_piece(int64_t first, int64_t count, Scores& scores) {
+  void rehearse(Scores& scores) {
+    if (options_.ranks > 1) {
+      const int64_t rounds = (edges_ - 1) / (options_.ranks * kPartEdges) + 1;
+      const int64_t of_rank = std::min(rounds * kPartEdges, edges_) * EdgeResults::kBytes;
+      options_.rehearsal->add_bytes_sent((options_.ranks - 1) *
+                                         (of_rank + rounds * RankMessages::kHeaderBytes));
+    }
+    const int64_t count = std::min(kStepEdges, edges_);
+    evaluate_step(0, count, scores, results_of(0, count));
+  }
+
+  void run_round(int64_t first, Scores& scores) {
+    const int me = rank_of(options_.exchange);
+    const auto evaluate = [&] {
+      evaluate_part(first_of(first, me), scores, results_of(me, count_of(first, me)));
+    };
+    if (options_.exchange == nullptr)
+      evaluate();
+    else
+      exchange_round(first, error_of(evaluate));
+    for (int rank = 0; rank < options_.ranks; ++rank)
+      add(first_of(first, rank), results_of(rank, count_of(first, rank)));
+  }
+  void exchange_round(int64_t first, const std::exception_ptr& error) {
+    std::vector<int64_t> sizes;
+    for (int rank = 0; rank < options_.ranks; ++rank)
+      sizes.push_back(count_of(first, rank) * EdgeResults::kBytes);
+    messages_.start(*options_.exchange, sizes, error);
+    messages_.finish(*options_.exchange);
+  }
+
+  // The first edge and the number of edges that a rank evaluates in the round that starts with edge `first`.
+  int64_t first_of(int64_t first, int rank) const { return std::min(first + rank * kPartEdges, edges_); }
+  int64_t count_of(int64_t first, int rank) const {
+    return std::min(kPartEdges, edges_ - first_of(first, rank));
+  }
+  // The results of a rank, in its message.
+  EdgeResults results_of(int rank, int64_t count) {
+    const auto n = static_cast<size_t>(count);
+    auto* const ranks = reinterpret_cast<double*>(messages_.content(rank).data());
+    auto* const scores = reinterpret_cast<float*>(ranks + n);
+    return {{ranks, n}, {scores, n}, {scores + n, n}};
+  }
+
+  // Evaluates consecutive edges, a limited number at a time.
+  void evaluate_part(int64_t first, Scores& scores, const EdgeResults& results) {
+    const auto count = static_cast<int64_t>(results.ranks.size());
+    for (int64_t done = 0; done < count; done += kStepEdges) {
+      const int64_t step = std::min(kStepEdges, count - done);
+      try {
+        evaluate_step(first + done, step, scores, results.part(done, step));
+      } catch (const BudgetExceeded&) {
+        if (!scores.drop_caches()) throw;
+        evaluate_step(first + done, step, scores, results.part(done, step));
+      }
+    }
+  }
+
+  void evaluate_step(int64_t first, int64_t count, Scores& scores, const EdgeResults& results) {
     const auto n = static_cast<size_t>(count);
     read(first, count);
-    const std::span<float> all(scores_);
-    const std::span<float> found = all.subspan(static_cast<size_t>(first), n);
-    scores.score(nodes_, neighbours_, found);
+    scores.score(nodes_, neighbours_, results.scores);
 
     negative_nodes_.resize(n);
     negative_neighbours_.resize(n);
     negatives_.uniform(first, negative_nodes_, negative_neighbours_);
-    scores.score(negative_nodes_, negative_neighbours_, all.subspan(static_cast<size_t>(edges_ + first), n));
+    scores.score(negative_nodes_, negative_neighbours_, results.uniform_scores);
 
     negatives_.ranked(first, nodes_, kRankedNegatives, negative_nodes_, negative_neighbours_);
     ranked_.resize(negative_nodes_.size());
     scores.score(negative_nodes_, negative_neighbours_, ranked_);
-    for (size_t i = 0; i < n; ++i) rank(found[i], i * static_cast<size_t>(kRankedNegatives));
+    for (size_t i = 0; i < n; ++i)
+      results.ranks[i] = rank(results.scores[i], i * static_cast<size_t>(kRankedNegatives));
   }
 
   void read(int64_t first, int64_t count) {
@@ -158,18 +232,29 @@ class SplitEvaluation {
     }
   }
 
-  void rank(float score, size_t first) {
+  double rank(float score, size_t first) const {
     double rank = 1;
     for (size_t k = first; k < first + static_cast<size_t>(kRankedNegatives); ++k)
       rank += ranked_[k] > score ? 1 : ranked_[k] == score ? 0.5 : 0;
-    result_.mrr += 1 / rank;
-    for (size_t h = 0; h < kHits.size(); ++h) result_.hits[h] += rank <= static_cast<double>(kHits[h]);
+    return rank;
+  }
+
+  // Adds the results of the edges from `first` on, in the order of the edges.
+  void add(int64_t first, const EdgeResults& results) {
+    std::ranges::copy(results.scores, scores_.begin() + first);
+    std::ranges::copy(results.uniform_scores, scores_.begin() + edges_ + first);
+    for (const double rank : results.ranks) {
+      result_.mrr += 1 / rank;
+      for (size_t h = 0; h < kHits.size(); ++h) result_.hits[h] += rank <= static_cast<double>(kHits[h]);
+    }
   }
 
   const GraphView& graph_;
   EvaluationNegatives negatives_;
   size_t split_;
+  const FullNeighbourOptions& options_;
   int64_t edges_;
+  RankMessages messages_;  // The results of all ranks in a round.
   LinkResult result_;
   Vector<float, Tag::columns> scores_;  // Scores of edges, then of the same number of pairs without an edge.
   Vector<uint8_t, Tag::columns> truth_;
@@ -187,10 +272,9 @@ std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& top
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
     topology.resize(topology.min_bytes());  // The evaluation allocates its memory before the caches.
-    SplitEvaluation evaluate(graph, topology, split, seed);
-    const bool rehearses = options.rehearsal != nullptr;
-    Scores scores(embeddings, topology, /*caches=*/!rehearses);
-    results.push_back(evaluate.evaluate(scores, rehearses));
+    SplitEvaluation evaluate(graph, topology, split, seed, options);
+    Scores scores(embeddings, topology, /*caches=*/options.rehearsal == nullptr);
+    results.push_back(evaluate.evaluate(scores));
   }
   return results;
 }

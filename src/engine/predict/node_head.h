@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/blocks/exchange.h"
+#include "nn/gnn.h"
+#include "rows/direct_rows.h"
+#include "rows/feature_file.h"
+
+namespace plimsoll {
+
+/// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
+struct NodePredictions {
+  at::Tensor embeddings;
+  at::Tensor logits;
+};
+
+/// Joins the outputs of the layers for some nodes and computes the nodes' logits.
+class NodeHead {
+ public:
+  /// `files` has the outputs of each layer; those that embedding_layers() does not name are not read. `model`
+  /// must outlive the object. Errors: those of RowReader.
+  NodeHead(const Gnn& model, const std::vector<FeatureFile>& files);
+
+  const Gnn& model() const { return model_; }
+  /// Predicts up to kPieceTargets nodes. Errors: those of RowReader::read(), BudgetExceeded.
+  NodePredictions run(std::span<const int64_t> nodes);
+
+ private:
+  const Gnn& model_;
+  std::vector<std::unique_ptr<DirectRows>> layer_outputs_;
+};
+
+/// The nodes to predict, some at a time: nodes [kPieceTargets, or fewer in the last part] of part `part`. The
+/// result is valid until the next call.
+struct NodeParts {
+  int64_t nodes = 0;  ///< Number of nodes of all parts.
+  std::function<std::span<const int64_t>(int64_t part)> at;
+
+  int64_t count() const;
+  /// Number of nodes of a part; 0 after the last.
+  int64_t size(int64_t part) const;
+};
+
+/// Runs a head over all parts and passes the outputs to `take`, in order. The ranks that `exchange` connects
+/// share the parts, and every rank gets all outputs; null: one process. Of embeddings, ranks exchange only
+/// what is asked for: without `embeddings`, `take` gets none. Errors: those of run() and of `take`; an error
+/// on one rank ends all ranks, with Interrupted or Failure; RankLost.
+void run_head(NodeHead& head, const NodeParts& parts, bool embeddings, Exchange* exchange,
+              const std::function<void(const NodePredictions&)>& take);
+
+/// Runs a head over the first part only, with the memory that run_head() needs on one of `ranks` ranks.
+void rehearse_head(NodeHead& head, const NodeParts& parts, bool embeddings, int ranks,
+                   const std::function<void(const NodePredictions&)>& take);
+
+/// Returns the maximum number of bytes that a rank sends in run_head() for `nodes` nodes.
+int64_t max_bytes_sent_of_head(const Gnn& model, int64_t nodes, bool embeddings, int ranks);
+
+}  // namespace plimsoll
