@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "engine/predict/list_predictor.h"
+#include "io/file_system.h"
 #include "nn/classification.h"
 #include "tasks/classes/classes_evaluation.h"
 #include "tasks/metrics/classification_metrics.h"
@@ -15,6 +16,7 @@
 #include "tasks/metrics/undefined_figures.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_model.h"
+#include "tasks/relational/seed_spread.h"
 #include "tasks/relational/trivial_rules.h"
 #include "telemetry/table.h"
 
@@ -29,15 +31,44 @@ using Figure = std::pair<std::string, std::optional<double>>;
 // The metrics of a model or rule, in the order of the columns of a table.
 struct ModelFigures {
   std::string name;
-  std::optional<double> loss;  // Rules have none.
+  std::optional<int64_t> seed;  // Rules have neither seed nor loss.
+  std::optional<double> loss;
   std::vector<Figure> figures;
 };
 
 struct RelationalResult {
   std::string split;
   int64_t seeds = 0;
-  std::vector<ModelFigures> models;  // The network first, then the rules.
+  std::vector<ModelFigures> networks;  // One for each seed of the run.
+  std::vector<ModelFigures> rules;
+
+  // Returns the spread of the figure with this index over the networks.
+  std::optional<SeedSpread> spread(size_t figure) const {
+    std::vector<std::optional<double>> values;
+    for (const ModelFigures& network : networks) values.push_back(network.figures[figure].second);
+    return SeedSpread::of(values);
+  }
 };
+
+// Returns the run's recipe for one of its seeds.
+Recipe recipe_of(const RunEvaluation& asked, int64_t seed) {
+  Recipe recipe = asked.recipe;
+  recipe.seed = seed;
+  return recipe;
+}
+
+// Returns the seeds of which the run has a model, counting up from the recipe's own.
+std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
+  std::vector<int64_t> seeds = {asked.recipe.seed};
+  while (FileSystem::disk().exists(asked.folder.model(recipe_of(asked, seeds.back() + 1))))
+    seeds.push_back(seeds.back() + 1);
+  return seeds;
+}
+
+std::unique_ptr<GraphModel> load_model(const RunEvaluation& asked, const RelationalData& data, int64_t seed) {
+  const Recipe recipe = recipe_of(asked, seed);
+  return load_relational(asked.folder.model(recipe), recipe, data.seeds(), data.identity_hash());
+}
 
 std::vector<NamedGraphList> lists_of(const RelationalData& data, const std::string& only) {
   std::vector<NamedGraphList> lists;
@@ -108,79 +139,160 @@ void require_known_labels(const TaskSeeds& seeds, std::span<const NamedGraphList
                                      seed, label, classes - 1));
 }
 
-std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
-  const TypedSource& source = data.seeds();
-  const auto shapes = read_shapes(source, asked.memory.threads);
-  GnnModel model{
-      .model = load_relational(asked.folder.model(asked.recipe), asked.recipe, source, data.identity_hash())};
-  const auto objective = make_relational_objective(asked.recipe, *model.model);
-  const auto lists = lists_of(data, asked.split);
-  const int64_t outputs = model.model->classes();
-  std::vector<size_t> numbers;
-  int64_t longest = 0;
-  for (const NamedGraphList& list : lists) {
-    numbers.push_back(list.graphs.size() * static_cast<size_t>(outputs));
-    longest = std::max(longest, std::ssize(list.graphs));
+// What the models of all seeds are evaluated on.
+struct EvaluatedSeeds {
+  const RelationalData& data;
+  Vector<GraphShape, Tag::columns> shapes;
+  std::vector<NamedGraphList> lists;
+  bool values;      // Whether models give values, not classes.
+  int64_t outputs;  // Outputs of a model for each seed.
+  double deviation = 0;
+
+  std::vector<Figure> figures(std::span<const float> found, const GraphList& list) const {
+    const TaskSeeds& seeds = data.seeds().seeds();
+    return values ? figures_of_values(found, seeds, list, deviation)
+                  : figures_of_classes(found, seeds, list, outputs);
   }
-  const bool values = model.model->gives_values();
-  if (!values) require_known_labels(source.seeds(), lists, outputs);
-  const TrivialRules rules(data, values ? 0 : outputs);
-  // Labels, scores and their order, in addition to those of the metrics, and the predictions of a rule.
-  const int64_t later =
-      (values ? longest * int64_t{sizeof(float)}
-              : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore)) +
-      longest * outputs * int64_t{sizeof(float)};
-  ListPredictor predictor({.source = source,
-                           .shapes = shapes,
+  // Bytes of labels, scores and their order, in addition to those of the metrics, and of a rule's
+  // predictions.
+  int64_t later() const {
+    int64_t longest = 0;
+    for (const NamedGraphList& list : lists) longest = std::max(longest, std::ssize(list.graphs));
+    return (values
+                ? longest * int64_t{sizeof(float)}
+                : classification_figures_bytes(longest, outputs) + longest * (13 + Ranking::kBytesPerScore)) +
+           longest * outputs * int64_t{sizeof(float)};
+  }
+};
+
+EvaluatedSeeds open_seeds(const RunEvaluation& asked, const RelationalData& data) {
+  EvaluatedSeeds opened{.data = data,
+                        .shapes = read_shapes(data.source(), asked.memory.threads),
+                        .lists = lists_of(data, asked.split),
+                        .values = false,
+                        .outputs = 0};
+  const auto model = load_model(asked, data, asked.recipe.seed);
+  opened.values = model->gives_values();
+  opened.outputs = model->classes();
+  if (opened.values)
+    opened.deviation = training_deviation(data);
+  else
+    require_known_labels(data.seeds().seeds(), opened.lists, opened.outputs);
+  return opened;
+}
+
+// Adds the figures of the model of one seed to the result of each list.
+void add_network(const RunEvaluation& asked, const EvaluatedSeeds& on, int64_t seed,
+                 std::vector<RelationalResult>& results) {
+  GnnModel model{.model = load_model(asked, on.data, seed)};
+  const auto objective = make_relational_objective(asked.recipe, *model.model);
+  std::vector<size_t> numbers;
+  for (const NamedGraphList& list : on.lists)
+    numbers.push_back(list.graphs.size() * static_cast<size_t>(on.outputs));
+  ListPredictor predictor({.source = on.data.source(),
+                           .shapes = on.shapes,
                            .model = model,
                            .limits = limits_of(asked.recipe.training),
                            .memory = asked.memory,
                            .exchange = asked.exchange,
                            .device = asked.device,
                            .rehearsal = asked.rehearsal,
-                           .lists = lists},
-                          *objective, numbers, later);
-  const double deviation = values ? training_deviation(data) : 0;
-  std::vector<RelationalResult> results;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    const auto figures = [&](std::span<const float> found) {
-      return values ? figures_of_values(found, source.seeds(), lists[i].graphs, deviation)
-                    : figures_of_classes(found, source.seeds(), lists[i].graphs, outputs);
-    };
+                           .lists = on.lists},
+                          *objective, numbers, on.later());
+  for (size_t i = 0; i < on.lists.size(); ++i) {
     const auto [loss, found] = predictor.predict(i);
-    results.push_back({lists[i].name, std::ssize(lists[i].graphs), {{kNetwork, loss, figures(found)}}});
-    for (const std::string& rule : rules.names())
-      results.back().models.push_back({rule, std::nullopt, figures(rules.predict(rule, lists[i].graphs))});
+    results[i].networks.push_back({kNetwork, seed, loss, on.figures(found, on.lists[i].graphs)});
   }
+}
+
+std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
+  const EvaluatedSeeds on = open_seeds(asked, data);
+  const TrivialRules rules(data, on.values ? 0 : on.outputs);
+  std::vector<RelationalResult> results;
+  for (const NamedGraphList& list : on.lists)
+    results.push_back({.split = list.name, .seeds = std::ssize(list.graphs), .networks = {}, .rules = {}});
+  for (const int64_t seed : trained_seeds(asked)) add_network(asked, on, seed, results);
+  for (size_t i = 0; i < results.size(); ++i)
+    for (const std::string& rule : rules.names()) {
+      const GraphList& list = on.lists[i].graphs;
+      results[i].rules.push_back(
+          {rule, std::nullopt, std::nullopt, on.figures(rules.predict(rule, list), list)});
+    }
   return results;
+}
+
+Json model_json(const ModelFigures& found) {
+  Json model = {{"name", found.name}};
+  if (found.seed) model["seed"] = *found.seed;
+  if (found.loss) model["loss"] = *found.loss;
+  for (const auto& [name, value] : found.figures) model[name] = figure_json(value);
+  return model;
+}
+
+// The spread of each figure over the seeds of a run that has several.
+Json spread_json(const RelationalResult& result) {
+  Json spreads = Json::object();
+  for (size_t i = 0; i < result.networks.front().figures.size(); ++i)
+    if (const std::optional<SeedSpread> spread = result.spread(i))
+      spreads[result.networks.front().figures[i].first] = spread->json();
+  return spreads;
 }
 
 Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe, const TypedSource& seeds) {
   Json splits = Json::array();
   for (const RelationalResult& result : results) {
     Json models = Json::array();
-    for (const ModelFigures& found : result.models) {
-      Json model = {{"name", found.name}};
-      if (found.loss) model.update({{"seed", recipe.seed}, {"loss", *found.loss}});
-      for (const auto& [name, value] : found.figures) model[name] = figure_json(value);
-      models.push_back(std::move(model));
-    }
-    splits.push_back({{"name", result.split}, {"items", result.seeds}, {"models", std::move(models)}});
+    for (const auto* list : {&result.networks, &result.rules})
+      for (const ModelFigures& found : *list) models.push_back(model_json(found));
+    Json split = {{"name", result.split}, {"items", result.seeds}, {"models", std::move(models)}};
+    if (result.networks.size() > 1) split["spread"] = spread_json(result);
+    splits.push_back(std::move(split));
   }
   return {{"task", recipe.relational.task},
           {"test_history", seeds.has_last_time() ? TestHistory::cutoff : TestHistory::rolling},
           {"splits", std::move(splits)}};
 }
 
-// Says where a rule is as good as the network, by the first figure: the area under the curve or the error.
+// Says where a rule is as good as the network, by the first figure: the area under the curve or the error. Of
+// several seeds the median counts.
 std::string unbeaten_rules(const RelationalResult& result) {
   std::string text;
-  const auto& [figure, network] = result.models.front().figures.front();
-  for (size_t i = 1; i < result.models.size(); ++i)
-    text += unbeaten_rule(result.split, figure, figure == kError, network, result.models[i].name,
-                          result.models[i].figures.front().second)
+  const std::optional<SeedSpread> network = result.spread(0);
+  const std::string& figure = result.networks.front().figures.front().first;
+  for (const ModelFigures& rule : result.rules)
+    text += unbeaten_rule(result.split, figure, figure == kError,
+                          network ? std::optional(network->median) : std::nullopt, rule.name,
+                          rule.figures.front().second)
                 .value_or("");
   return text;
+}
+
+std::vector<std::string> row_of(const RelationalResult& result, const ModelFigures& found) {
+  const bool is_one_of_several = found.seed && result.networks.size() > 1;
+  const std::string name =
+      is_one_of_several ? fmt::format("{}, seed {}", found.name, *found.seed) : found.name;
+  std::vector<std::string> row = {result.split, format_count(result.seeds), name, figure_text(found.loss)};
+  for (const auto& [figure, value] : found.figures) row.push_back(figure_text(value));
+  return row;
+}
+
+// The medians over the seeds of a run, with the smallest and largest figures.
+std::vector<std::string> row_of_spread(const RelationalResult& result) {
+  std::vector<std::string> row = {result.split, format_count(result.seeds),
+                                  fmt::format("median of {} [min, max]", result.networks.size()), "-"};
+  for (size_t i = 0; i < result.networks.front().figures.size(); ++i) {
+    const std::optional<SeedSpread> spread = result.spread(i);
+    row.push_back(spread ? spread->text() : "-");
+  }
+  return row;
+}
+
+std::vector<std::vector<std::string>> rows_of(const RelationalResult& result) {
+  std::vector<std::vector<std::string>> rows;
+  for (const ModelFigures& found : result.networks) rows.push_back(row_of(result, found));
+  if (result.networks.size() > 1) rows.push_back(row_of_spread(result));
+  for (const ModelFigures& found : result.rules) rows.push_back(row_of(result, found));
+  return rows;
 }
 
 }  // namespace
@@ -189,17 +301,14 @@ EvaluationResult evaluate_relational(const RunEvaluation& asked) {
   const RelationalData data(asked.data, asked.recipe);
   const std::vector<RelationalResult> results = evaluate(asked, data);
   std::vector<std::string> columns = {"<split", "seeds", "<model", "loss"};
-  for (const auto& [name, value] : results.front().models.front().figures) columns.push_back(name);
+  for (const auto& [name, value] : results.front().networks.front().figures) columns.push_back(name);
   Table table(columns);
   std::vector<std::vector<std::string>> rows;
   EvaluationResult evaluated;
   evaluated.json = json_of(results, asked.recipe, data.seeds());
   evaluated.unit = "seed";
   for (const RelationalResult& result : results) {
-    for (const ModelFigures& found : result.models) {
-      std::vector<std::string> row = {result.split, format_count(result.seeds), found.name,
-                                      figure_text(found.loss)};
-      for (const auto& [name, value] : found.figures) row.push_back(figure_text(value));
+    for (std::vector<std::string>& row : rows_of(result)) {
       rows.push_back(row);
       table.add(std::move(row));
     }
