@@ -14,6 +14,7 @@
 #include "tasks/metrics/ranking.h"
 #include "tasks/metrics/regression_metrics.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "tasks/relational/baseline.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_model.h"
 #include "tasks/relational/seed_spread.h"
@@ -205,6 +206,17 @@ void add_network(const RunEvaluation& asked, const EvaluatedSeeds& on, int64_t s
   }
 }
 
+// Trains LightGBM, and adds its figures to the result of each list.
+void add_baseline(const RunEvaluation& asked, const EvaluatedSeeds& on,
+                  std::vector<RelationalResult>& results) {
+  train_baseline(asked);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const GraphList& list = on.lists[i].graphs;
+    const auto found = baseline_predictions(asked.folder, results[i].split, std::ssize(list), on.outputs);
+    results[i].rules.push_back({kBaseline, std::nullopt, std::nullopt, on.figures(found, list)});
+  }
+}
+
 std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const RelationalData& data) {
   const EvaluatedSeeds on = open_seeds(asked, data);
   const TrivialRules rules(data, on.values ? 0 : on.outputs);
@@ -218,6 +230,7 @@ std::vector<RelationalResult> evaluate(const RunEvaluation& asked, const Relatio
       results[i].rules.push_back(
           {rule, std::nullopt, std::nullopt, on.figures(rules.predict(rule, list), list)});
     }
+  if (asked.baseline && asked.rehearsal == nullptr) add_baseline(asked, on, results);
   return results;
 }
 
