@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sample/typed/known_edges.h"
@@ -28,8 +27,6 @@ class HistoryNumbers {
 
   /// Numbers per node.
   int64_t numbers() const;
-  /// Returns the edge types that are described, in the order of their numbers.
-  const std::vector<size_t>& edge_types() const { return edge_types_; }
 
   /// Writes the numbers, [numbers()], of a node for a history that ends at `end`, in nanoseconds since
   /// 1970-01-01. Errors: InputError for damaged lists.
