@@ -49,7 +49,8 @@ enum class Purpose : uint32_t {
   negative_edges = 11,
   edge_split = 12,
   spanning_trees = 13,
-  unrelated_nodes = 14
+  unrelated_nodes = 14,
+  history_lags = 15
 };
 
 /// Returns the counter of the numbers 4*quad .. 4*quad+3 in the stream of one (purpose, layer, epoch, item).

@@ -40,6 +40,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                                           .data = options.data,
                                           .split = options.split,
                                           .of_task = options.of_task,
+                                          .baseline = options.baseline,
                                           .memory = session.memory(),
                                           .exchange = exchange,
                                           .device = session.device(),

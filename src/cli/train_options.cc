@@ -235,6 +235,8 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
       ->required()
       ->type_name("DIR");
   verb->add_option("--split", options->split, "Evaluate only this split")->type_name("NAME");
+  verb->add_flag("--baseline", options->baseline,
+                 "Compare with LightGBM on columns of history, which Python trains, if the task supports it");
 #ifdef PLIMSOLL_CAN
   options->of_task = add_evaluate_can(*verb);
 #endif

@@ -84,6 +84,7 @@ struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::string split;
+  bool baseline = false;  ///< Whether to compare with a baseline, for tasks that have one.
   std::shared_ptr<const TaskOptions> of_task;  ///< Options that only some tasks have; null: none.
   std::string verify = "auto";                 ///< Has the same meaning as for train.
   Resources resources;

@@ -33,6 +33,7 @@ struct Flag {};
 struct EachInRange {
   double min;
   double max;
+  bool may_be_empty = false;
 };
 /// The name of a preset. A preset sets the keys of its section that are listed after it.
 template <typename Section>

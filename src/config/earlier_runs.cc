@@ -13,6 +13,8 @@ Recipe with_earlier_rules(Recipe recipe) {
   recipe.split.rule = 1;
   if (recipe.split.embargo.is_auto()) recipe.split.embargo.text = "1";
   recipe.sampling.exclude_targets = false;
+  recipe.relational.training_history = TrainingHistory::full;
+  recipe.relational.history_days = {};
   return recipe;
 }
 

@@ -115,7 +115,8 @@ void read_value(const std::string& key, std::vector<int64_t>& value, const EachI
   if (!list.text.starts_with('[')) list.text = "[" + list.text + "]";
   for (const std::string& number : as_names(key, list))
     read_value(key, value.emplace_back(), Range{numbers.min, numbers.max}, Written{number, written.where});
-  if (value.empty()) throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
+  if (value.empty() && !numbers.may_be_empty)
+    throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
 }
 
 std::string value_text(const std::string& value) {

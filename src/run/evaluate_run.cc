@@ -1,5 +1,8 @@
 #include "run/evaluate_run.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "base/json_text.h"
 #include "config/earlier_runs.h"
 #include "io/file.h"
@@ -44,6 +47,9 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_run_recipe(folder.recipe());
   RunEvaluation& asked = request.asked;
+  if (asked.baseline && !find_task(asked.recipe.task).takes_baseline())
+    throw UsageError(fmt::format("task '{}' has no --baseline; leave it out (tasks that have one: {})",
+                                 asked.recipe.task, tasks_that(&Task::takes_baseline)));
   if (asked.of_task != nullptr)
     asked.of_task->protect(folder.root, {asked.data, folder.recipe(), folder.manifest(), folder.evaluation(),
                                          folder.report(), folder.seed(asked.recipe.seed)});
@@ -53,6 +59,7 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
   if (asked.exchange != nullptr) {
     Facts facts = facts_of_use(asked.recipe, asked.data);
     facts.emplace_back("--split", asked.split);
+    facts.emplace_back("--baseline", asked.baseline ? "yes" : "no");
     if (asked.of_task != nullptr)
       for (auto& fact : asked.of_task->facts()) facts.push_back(std::move(fact));
     require_agreement(asked.exchange, facts);

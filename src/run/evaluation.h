@@ -26,6 +26,7 @@ struct RunEvaluation {
   std::string split = {};  ///< The only split to evaluate; empty: all splits that were not used for training.
   /// Options that only some tasks have; null if none were given.
   std::shared_ptr<const TaskOptions> of_task = {};
+  bool baseline = false;  ///< Whether to compare with a baseline, for tasks that have one.
   MemoryShare memory = {};
   /// Connects the ranks that evaluate together; only rank 0 writes. Null if there is one process.
   Exchange* exchange = nullptr;

@@ -46,6 +46,8 @@ class Task {
   virtual bool takes_seeds() const { return false; }
   /// Whether the task uses RunRequest::teacher.
   virtual bool takes_teacher() const { return false; }
+  /// Whether evaluate() can compare with a baseline (RunEvaluation::baseline).
+  virtual bool takes_baseline() const { return false; }
   /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
   /// Whether it trains one model, whose size is set in the recipe section `gnn` or `paths`.

@@ -9,20 +9,13 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
+#include "run/python_program.h"
 
 namespace plimsoll {
 namespace {
-
-// Returns the Python interpreter that has the package. If Python started this process, it has set
-// PLIMSOLL_PYTHON to its own interpreter.
-std::string python() {
-  const char* const given = std::getenv("PLIMSOLL_PYTHON");
-  return given != nullptr && *given != 0 ? given : "python3";
-}
 
 // Starts a process in a new session, so that signals from the terminal to the training do not reach it.
 // Returns 0 or an error number.
@@ -59,8 +52,8 @@ std::string first_line(int socket) {
 }  // namespace
 
 TrackerProcess::TrackerProcess(const std::filesystem::path& run, const std::vector<std::string>& trackers) {
-  std::vector<std::string> words = {python(), "-m", "plimsoll.sync", std::filesystem::absolute(run).string(),
-                                    "--beside-training"};
+  std::vector<std::string> words = {python_program(), "-m", "plimsoll.sync",
+                                    std::filesystem::absolute(run).string(), "--beside-training"};
   for (const std::string& tracker : trackers) words.insert(words.end(), {"--tracker", tracker});
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)

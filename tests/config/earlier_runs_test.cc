@@ -38,6 +38,8 @@ TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   EXPECT_EQ(earlier.split.embargo.text, "3");
   EXPECT_FALSE(earlier.sampling.exclude_targets);
   EXPECT_EQ(earlier.init_target_scale, TargetScaleSource::model);
+  EXPECT_EQ(earlier.relational.training_history, TrainingHistory::full);
+  EXPECT_TRUE(earlier.relational.history_days.empty());
   for (const Recipe& recipe : {Recipe(), with_earlier_rules({})})
     EXPECT_EQ(recipe_yaml(read(recipe_yaml(recipe))), recipe_yaml(recipe));
 }

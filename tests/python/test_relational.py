@@ -47,6 +47,7 @@ def train(bin_dir, tmp_path):
 
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean, neighbours: latest"), ("count", ""),
                                         ("count", "loss: squared"), ("busy", "samples: 1"), ("busy", "dropout: 0.3"),
+                                        ("busy", "training_history: full, history_days: []"), ("count", "history_days: [2, 400]"),
                                         ("busy", "layer: gin, dropout: 0.1"), ("count", "layer: rgcn, bases: 2, aggregation: mean")])
 def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, train, tmp_path, task, more):
     data = made("plain")
@@ -87,7 +88,7 @@ def test_ranks_have_the_same_weights(made, train, monkeypatch, more):
 
 
 def test_samples_and_dropout_differ_from_epoch_to_epoch(made, train, tmp_path):
-    """The first epoch has sample 0 for any number of samples, and the latest neighbours are always the same."""
+    """The first epoch has sample 0 for any number of samples, and the latest neighbours are the same without lags."""
     data = made("plain")
 
     def losses(name, more):
@@ -97,7 +98,9 @@ def test_samples_and_dropout_differ_from_epoch_to_epoch(made, train, tmp_path):
 
     one, ten = losses("one", "samples: 1"), losses("ten", "samples: 10")
     assert one[0] == ten[0] and one[1] != ten[1]
-    assert losses("latest1", "samples: 1, neighbours: latest") == losses("latest10", "samples: 10, neighbours: latest")
+    latest = "neighbours: latest, training_history: full"
+    assert losses("latest1", f"samples: 1, {latest}") == losses("latest10", f"samples: 10, {latest}")
+    assert losses("lagged1", "samples: 1, neighbours: latest")[1] != losses("lagged10", "samples: 10, neighbours: latest")[1]
     assert losses("dropped", "samples: 1, dropout: 0.3")[0] != one[0]
 
 
@@ -231,7 +234,7 @@ def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, 
     figures = {}
     for history in ("cutoff", "rolling"):
         for name, data in (("plain", made("plain")), ("later", made("later", spoil))):
-            train(data, history + name, more=f"test_history: {history}")
+            train(data, history + name, more=f"test_history: {history}, training_history: full")
             run("plimsoll", "evaluate", tmp_path / (history + name), "--data", data)
             evaluation = json.loads((tmp_path / (history + name) / "evaluation.json").read_text())
             figures[history, name] = [split["models"][0]["loss"] for split in evaluation["splits"]]

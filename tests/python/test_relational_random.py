@@ -18,7 +18,8 @@ def recipe_of(random):
     graphs, nodes, edges = BLOCKS[random.integers(len(BLOCKS))]
     return (f"task: relational\n"
             f"relational: {{task: label, channels: {random.choice([4, 16, 64])}, neighbours: {random.choice(['random', 'latest'])}, "
-            f"test_history: {random.choice(['cutoff', 'rolling'])}, aggregation: {random.choice(['sum', 'mean'])}}}\n"
+            f"test_history: {random.choice(['cutoff', 'rolling'])}, training_history: {random.choice(['lagged', 'full'])}, "
+            f"history_days: {random.choice(['[]', '[7]', '[1, 7, 28, 90]'])}, aggregation: {random.choice(['sum', 'mean'])}}}\n"
             f"sampling: {{fan_outs: {random.choice(['[4]', '[8, 4]', '[64, 4]', '[3, 3, 2]', '[30, 30]'])}}}\n"
             f"training: {{max_epochs: 2, batch_size: {random.choice([7, 64, 512])}, block: {{graphs: {graphs}, nodes: {nodes}, edges: {edges}}}}}\n")
 

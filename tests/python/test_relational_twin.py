@@ -16,6 +16,7 @@ from torch_geometric.nn import GINConv, HeteroConv, RGCNConv, SAGEConv  # noqa: 
 
 F = torch.nn.functional
 SEEDS = sum(len(cuts) for cuts in CUTS.values()) * 40
+FULL = "training_history: full"
 FIRST_VALIDATION = len(CUTS["train"]) * 40  # Seeds are numbered split after split.
 
 
@@ -233,14 +234,14 @@ def test_colour_that_was_not_seen_at_the_cut_is_unknown(run, bin_dir, tmp_path):
 
 
 def test_sample_of_a_seed_is_a_function_of_seed_and_epoch(twin):
-    """Whatever else its block has; and of the seed alone if the latest neighbours are sampled."""
+    """Whatever else its block has; and of the seed alone if the latest neighbours are sampled, without lags."""
     rows = lambda tensors: {name: parts(tensors, "numbers.")[name] for name in ("users", "orders")}  # noqa: E731
-    alone, among = twin("busy", first=3, count=1), twin("busy", first=0, count=8)
+    alone, among = twin("busy", FULL, first=3, count=1), twin("busy", FULL, first=0, count=8)
     orders = rows(alone)["orders"][:6]  # The first hop, before the padding.
     assert sum(bool((row == rows(among)["orders"]).all(1).any()) for row in orders) == len(orders)
-    later = twin("busy", first=SEEDS + 3, count=1)
+    later = twin("busy", FULL, first=SEEDS + 3, count=1)
     assert torch.equal(rows(alone)["users"][:1], rows(later)["users"][:1])
     assert not torch.equal(orders, rows(later)["orders"][:6])
-    assert torch.equal(rows(later)["orders"], rows(twin("busy", first=SEEDS + 3, count=1))["orders"])
-    same = [rows(twin("busy", "neighbours: latest", first=first, count=1))["orders"] for first in (3, SEEDS + 3)]
+    assert torch.equal(rows(later)["orders"], rows(twin("busy", FULL, first=SEEDS + 3, count=1))["orders"])
+    same = [rows(twin("busy", f"{FULL}, neighbours: latest", first=first, count=1))["orders"] for first in (3, SEEDS + 3)]
     assert torch.equal(*same)

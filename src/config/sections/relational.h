@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/words.h"
 #include "config/checks.h"
@@ -29,6 +30,12 @@ enum class TestHistory : uint8_t { cutoff, rolling };
 template <>
 inline constexpr auto kWords<TestHistory> = std::to_array<std::string_view>({"cutoff", "rolling"});
 
+/// Where the history of a training seed ends: at its own time (full), or as early before it as for a seed of
+/// another split (lagged).
+enum class TrainingHistory : uint8_t { lagged, full };
+template <>
+inline constexpr auto kWords<TrainingHistory> = std::to_array<std::string_view>({"lagged", "full"});
+
 /// The error that regression minimises.
 enum class ValueError : uint8_t { absolute, squared };
 template <>
@@ -45,6 +52,9 @@ struct RelationalSection {
   SampledNeighbours neighbours = SampledNeighbours::random;
   int64_t samples = 10;  ///< Samples of a training seed: epoch e trains on sample (e - 1) mod samples.
   TestHistory test_history = TestHistory::cutoff;
+  TrainingHistory training_history = TrainingHistory::lagged;
+  /// Spans of days, in which a seed's neighbours are counted; none: a seed has no counts.
+  std::vector<int64_t> history_days = {1, 7, 28, 90};
   ValueError loss = ValueError::absolute;
 };
 
@@ -59,6 +69,8 @@ void visit_keys(Section& relational, Visit&& visit) {
   visit("neighbours", relational.neighbours, Choice<SampledNeighbours>{});
   visit("samples", relational.samples, Range{1, 65536});
   visit("test_history", relational.test_history, Choice<TestHistory>{});
+  visit("training_history", relational.training_history, Choice<TrainingHistory>{});
+  visit("history_days", relational.history_days, EachInRange{1, 36500, /*may_be_empty=*/true});
   visit("loss", relational.loss, Choice<ValueError>{});
 }
 

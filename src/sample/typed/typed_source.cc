@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -60,6 +61,12 @@ int64_t test_timestamp_of(const TypedGraphView& graph) {
 TypedOptions sampler_options(const TypedSourceOptions& options, const TypedTopology& topology) {
   return {.fan_outs = std::vector<std::vector<int64_t>>(topology.edges().size(), options.fan_outs),
           .strategy = options.strategy};
+}
+
+std::vector<size_t> edge_types_of(const SampleLayout& layout) {
+  std::vector<size_t> types;
+  for (const SampleLayout::Edges& edges : layout.edges) types.push_back(edges.type);
+  return types;
 }
 
 }  // namespace
@@ -126,7 +133,9 @@ TypedSource::TypedSource(const std::filesystem::path& folder, const TypedSourceO
       layout_(layout_of_samples(topology_, type_named(graph_, seeds_.entity()), options.fan_outs.size())),
       options_(options),
       last_time_(options.rolling || seeds_.completes_column() ? std::numeric_limits<int64_t>::max()
-                                                              : test_timestamp_of(graph_)) {
+                                                              : test_timestamp_of(graph_)),
+      ends_(seeds_, {.last_time = last_time_, .lagged = options.lagged, .seed = options.seed}),
+      history_(topology_, layout_.nodes[layout_.seeds].type, edge_types_of(layout_), options.history_days) {
   if (graph_.edge_types().empty())
     throw InputError(
         folder.string() +
@@ -155,6 +164,7 @@ void TypedSource::make_inputs() {
                          NodeInputs::Options{seeds_.cut(), seeds_.hidden(view.name)});
     nodes.numbers = inputs_.back().numbers();
     nodes.vocabularies = inputs_.back().vocabularies();
+    if (nodes.first_hop == 0) nodes.numbers += history_.numbers() + (ends_.has_lags() ? 1 : 0);
     widths_.node_features = std::max(widths_.node_features, nodes.numbers);
     widths_.node_codes = std::max(widths_.node_codes, nodes.codes());
   }
@@ -174,10 +184,14 @@ std::span<const int32_t> TypedSource::counts_of(int64_t graph) const {
   return std::span(counts_).subspan(static_cast<size_t>(graph) * layout_.counts, layout_.counts);
 }
 
+int64_t TypedSource::end_of(int64_t graph) const {
+  return ends_.end(graph % graphs(), static_cast<uint32_t>(graph / graphs()));
+}
+
 // Samples a graph, and counts its nodes and edges.
 void TypedSource::sample(int64_t graph, Reader& reader) const {
   const int64_t node = seeds_.node(graph % graphs());
-  const int64_t time = std::min(seeds_.time(graph % graphs()), last_time_);
+  const int64_t time = end_of(graph);
   const TypedSeeds seed{layout_.nodes[layout_.seeds].type, std::span(&node, 1), std::span(&time, 1)};
   reader.sampler.sample(std::span(&seed, 1), static_cast<uint32_t>(graph / graphs()), reader.sample);
   count(reader.sample, reader.counts);
@@ -197,9 +211,9 @@ void TypedSource::count(const TypedSample& sample, std::span<int32_t> counts) co
   }
 }
 
-// The latest neighbours are the same in every sample, and seeds of other splits have one.
+// The latest neighbours are the same in every sample without lags, and seeds of other splits have one sample.
 int64_t TypedSource::samples_of(int64_t seed) const {
-  const bool is_drawn = options_.strategy == TemporalStrategy::uniform;
+  const bool is_drawn = options_.strategy == TemporalStrategy::uniform || ends_.has_lags();
   return is_drawn && seeds_.is_training(seed) ? options_.samples : 1;
 }
 
@@ -357,9 +371,18 @@ void TypedSource::append(int64_t graph, Reader& reader, GraphBlock& block) const
   if (width > 0) seeds_.write_targets(seed, std::span(block.targets).last(width));
 }
 
+void TypedSource::write_history(int64_t node, int64_t end, int64_t seed_time, float* numbers) const {
+  constexpr double kNanosecondsOfDay = 86400e9;
+  history_.write(node, end, numbers);
+  if (ends_.has_lags())
+    numbers[history_.numbers()] =
+        static_cast<float>(std::log1p(static_cast<double>(seed_time - end) / kNanosecondsOfDay));
+}
+
 void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const {
   const std::span<const int64_t> all(block.parts);
-  const int64_t time = seeds_.time(graph % graphs());
+  const int64_t end = end_of(graph);
+  const int64_t now = ends_.has_lags() ? end : seeds_.time(graph % graphs());
   const int64_t first_score = std::ssize(block.graph) * seeds_.target_width();
   float* numbers = block.x.data();
   int32_t* codes = block.codes.data();
@@ -371,7 +394,10 @@ void TypedSource::write_nodes(int64_t graph, const Reader& reader, GraphBlock& b
     for (size_t hop = type.first_hop; hop <= layout_.hops; ++hop) {
       int64_t place = reader.next[type.first_count + hop - type.first_hop];
       for (int64_t i = 0; i < sampled.per_hop[hop]; ++i, ++place, ++node) {
-        inputs_[t].write(*node, time, numbers + place * type.numbers, codes + place, nodes);
+        float* const to = numbers + place * type.numbers;
+        inputs_[t].write(*node, now, to, codes + place, nodes);
+        if (t == layout_.seeds)
+          write_history(*node, end, seeds_.time(graph % graphs()), to + inputs_[t].numbers());
         if (layout_.destinations == t) block.reached[static_cast<size_t>(place)] = first_score + *node;
       }
     }

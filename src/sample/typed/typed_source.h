@@ -11,6 +11,8 @@
 
 #include "base/mutex.h"
 #include "sample/block/block.h"
+#include "sample/typed/history_ends.h"
+#include "sample/typed/history_numbers.h"
 #include "sample/typed/node_inputs.h"
 #include "sample/typed/sample_layout.h"
 #include "sample/typed/task_seeds.h"
@@ -26,7 +28,9 @@ struct TypedSourceOptions {
   /// rows up to that timestamp, which is RelBench's rule. The seeds of a task that completes a column are
   /// rows themselves, and always see rows up to their own time.
   bool rolling = false;
-  uint64_t seed = 0;    ///< Seed of the draws.
+  bool lagged = false;  ///< Whether histories of training seeds end as early as those of other seeds.
+  std::vector<int64_t> history_days = {};  ///< Spans of HistoryNumbers of the seeds; empty: no numbers.
+  uint64_t seed = 0;                       ///< Seed of the draws.
   int64_t samples = 1;  ///< Number of samples of each training seed, at least 1. shapes() bounds them all.
 };
 
@@ -37,7 +41,11 @@ struct TypedSourceOptions {
 /// Each training seed has TypedSourceOptions::samples samples: graph `seed + s * graphs()` is sample s. Its
 /// draws are those of epoch s of TypedSampler. The shape and counts of a seed are the maximum over its
 /// samples, so the plan of a run bounds every block. With TemporalStrategy::last, all samples of a seed are
-/// the same.
+/// the same unless they have lags (HistoryEnds).
+///
+/// Nodes of the type of the seeds have more numbers after those of NodeInputs: HistoryNumbers, then, if
+/// training seeds are lagged, log(1 + days) of the seed's lag; then all times are relative to the end of the
+/// seed's history, otherwise to the seed.
 ///
 /// Statistics and vocabularies come from rows known at the training cut (NodeInputs). Each reading thread
 /// uses a separate sampler, which shapes() makes.
@@ -87,6 +95,8 @@ class TypedSource final : public BlockSource {
   void grow_readers() const;
   void size_block(std::span<const int64_t> graphs, Reader& reader, GraphBlock& block) const;
   void append(int64_t graph, Reader& reader, GraphBlock& block) const;
+  int64_t end_of(int64_t graph) const;
+  void write_history(int64_t node, int64_t end, int64_t seed_time, float* numbers) const;
   void write_nodes(int64_t graph, const Reader& reader, GraphBlock& block) const;
   void write_edges(const Reader& reader, GraphBlock& block) const;
   void clear_padding(GraphBlock& block) const;
@@ -99,6 +109,8 @@ class TypedSource final : public BlockSource {
   std::vector<NodeInputs> inputs_;  // One entry per node type of the layout.
   const TypedSourceOptions options_;
   int64_t last_time_;  // No seed sees a row after this time.
+  const HistoryEnds ends_;
+  const HistoryNumbers history_;  // Numbers of the seeds' type.
   RowWidths widths_;
   GraphSetTables tables_;
   mutable SamplingProgress progress_;

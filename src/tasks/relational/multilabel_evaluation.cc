@@ -1,14 +1,12 @@
 #include "tasks/relational/multilabel_evaluation.h"
 
-#include <algorithm>
+#include <memory>
 
-#include "engine/predict/list_predictor.h"
 #include "nn/multi_label.h"
-#include "tasks/classes/classes_evaluation.h"
 #include "tasks/metrics/label_metrics.h"
 #include "tasks/metrics/ranking.h"
 #include "tasks/relational/label_shares.h"
-#include "tasks/relational/relational_model.h"
+#include "tasks/relational/run_models.h"
 
 namespace plimsoll {
 namespace {
@@ -31,41 +29,25 @@ std::vector<Figure> figures_of(std::span<const float> logits, std::span<const fl
 
 std::vector<RelationalResult> evaluate_multilabel(const RunEvaluation& asked, const RelationalData& data,
                                                   const std::vector<NamedGraphList>& lists) {
-  const TypedSource& source = data.seeds();
-  const int64_t labels = source.seeds().target_width();
-  const auto shapes = read_shapes(source, asked.memory.threads);
-  GnnModel model{
-      .model = load_relational(asked.folder.model(asked.recipe), asked.recipe, source, data.identity_hash())};
-  const MultiLabel objective(*model.model);
+  const TaskSeeds& seeds = data.seeds().seeds();
+  const int64_t labels = seeds.target_width();
   const LabelShares rules(data);
-  std::vector<size_t> numbers;
-  int64_t longest = 0;
-  for (const NamedGraphList& list : lists) {
-    numbers.push_back(list.graphs.size() * static_cast<size_t>(labels));
-    longest = std::max(longest, std::ssize(list.graphs));
-  }
+  std::vector<RelationalResult> results = results_of(lists);
   // The targets, the predictions of a rule, and the scores of one label.
-  const int64_t later = longest * (2 * labels * int64_t{sizeof(float)} + 5 + Ranking::kBytesPerScore);
-  ListPredictor predictor({.source = source,
-                           .shapes = shapes,
-                           .model = model,
-                           .limits = limits_of(asked.recipe.training),
-                           .memory = asked.memory,
-                           .exchange = asked.exchange,
-                           .device = asked.device,
-                           .rehearsal = asked.rehearsal,
-                           .lists = lists},
-                          objective, numbers, later);
-  std::vector<RelationalResult> results;
+  const int64_t later =
+      longest_of(lists) * (2 * labels * int64_t{sizeof(float)} + 5 + Ranking::kBytesPerScore);
+  const auto objective = [](const GraphModel& model) { return std::make_unique<MultiLabel>(model); };
+  predict_with_run(
+      asked, data, {lists, labels, later, objective},
+      [&](int64_t seed, size_t i, double loss, std::span<const float> found) {
+        const auto targets = targets_of(seeds, lists[i].graphs);
+        results[i].networks.push_back({kNetwork, seed, loss, figures_of(found, targets, labels)});
+      });
   for (size_t i = 0; i < lists.size(); ++i) {
-    const GraphList& list = lists[i].graphs;
-    const auto targets = targets_of(source.seeds(), list);
-    const auto [loss, found] = predictor.predict(i);
-    results.push_back(
-        {lists[i].name, std::ssize(list), {{kNetwork, loss, figures_of(found, targets, labels)}}});
+    const auto targets = targets_of(seeds, lists[i].graphs);
     for (const std::string& name : LabelShares::names())
-      results.back().models.push_back(
-          {name, std::nullopt, figures_of(rules.predict(name, list), targets, labels)});
+      results[i].rules.push_back(
+          {.name = name, .figures = figures_of(rules.predict(name, lists[i].graphs), targets, labels)});
   }
   return results;
 }

@@ -28,6 +28,8 @@ std::unique_ptr<Objective> make_predictions(const GraphModel& model, const TaskS
 
 class Relational final : public Task {
  public:
+  bool takes_seeds() const override { return true; }
+  bool takes_baseline() const override { return true; }
   // The model is not the one that the section `gnn` describes.
   bool has_one_model() const override { return false; }
   std::vector<RecipeChange> smaller_models(const Recipe& recipe) const override {

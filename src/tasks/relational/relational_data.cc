@@ -31,6 +31,8 @@ TypedSourceOptions source_options(const Recipe& recipe, int64_t samples) {
           .strategy = recipe.relational.neighbours == SampledNeighbours::latest ? TemporalStrategy::last
                                                                                 : TemporalStrategy::uniform,
           .rolling = recipe.relational.test_history == TestHistory::rolling,
+          .lagged = recipe.relational.training_history == TrainingHistory::lagged,
+          .history_days = recipe.relational.history_days,
           .seed = static_cast<uint64_t>(recipe.seed),
           .samples = samples};
 }

@@ -52,15 +52,19 @@ class RelationalTraining final : public Training {
   const TrainingData& data() const override { return data_; }
   std::string model() const override { return "relational"; }
 
-  std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
+  // Every seed has its own weights and order of seeds. All share the samples, which are those of the recipe's
+  // seed.
+  std::vector<Stage> stages(int64_t seed, const std::filesystem::path&) const override {
+    Recipe recipe = recipe_;
+    recipe.seed = seed;
     return {{"gnn", "gnn",
-             [this](const RunOptions& run) {
+             [this, recipe](const RunOptions& run) {
                std::optional<MetaParameters> without_data;
                if (run.without_data) without_data.emplace();
-               const auto model = make_model();
-               return plan_fit(fit_options(*make_relational_objective(recipe_, *model, seeds()), run));
+               const auto model = make_model(recipe);
+               return plan_fit(fit_options(recipe, *make_relational_objective(recipe, *model, seeds()), run));
              },
-             [this](const RunOptions& run) { return train(run); }}};
+             [this, recipe](const RunOptions& run) { return train(recipe, run); }}};
   }
 
   std::string trained_on() const override {
@@ -68,6 +72,7 @@ class RelationalTraining final : public Training {
                        recipe_.relational.task, format_count(std::ssize(split_.validation)));
   }
 
+  // Returns the model of the recipe's own seed, not the best one: choosing among seeds would flatter the run.
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder&,
                              const RunOptions&) override {
     return &stages.front();
@@ -86,19 +91,19 @@ class RelationalTraining final : public Training {
 
   const TaskSeeds& seeds() const { return data_.seeds().seeds(); }
 
-  std::unique_ptr<GraphModel> make_model() const {
+  std::unique_ptr<GraphModel> make_model(const Recipe& recipe) const {
     int64_t highest = 1;
     for (const GraphList* list : {&split_.training, &split_.validation})
       for (const int64_t seed : *list)
         highest = std::max<int64_t>(highest, shapes_[static_cast<size_t>(seed)].label);
-    return make_relational_model(recipe_, data_.seeds(), highest + 1);
+    return make_relational_model(recipe, data_.seeds(), highest + 1);
   }
 
-  FitOptions fit_options(const Objective& objective, const RunOptions& run) const {
+  FitOptions fit_options(const Recipe& recipe, const Objective& objective, const RunOptions& run) const {
     return {.source = &data_.source(),
             .shapes = {shapes_, data_.source().bounded()},
             .objective = &objective,
-            .recipe = &recipe_,
+            .recipe = &recipe,
             .split = &split_,
             .run = run};
   }
@@ -113,15 +118,15 @@ class RelationalTraining final : public Training {
     }
   }
 
-  StageReport train(const RunOptions& run) const {
-    if (run.writes()) note_left_out();
-    const auto model = make_model();
+  StageReport train(const Recipe& recipe, const RunOptions& run) const {
+    if (run.writes() && recipe.seed == recipe_.seed) note_left_out();
+    const auto model = make_model(recipe);
     learn_target_units(data_.seeds(), split_.training, *model);
-    const auto objective = make_relational_objective(recipe_, *model, seeds());
+    const auto objective = make_relational_objective(recipe, *model, seeds());
     StageReport report;
     report.stage = "gnn";
     report.unit = "seeds";
-    report.fit = fit(fit_options(*objective, run));
+    report.fit = fit(fit_options(recipe, *objective, run));
     report.weights = model->parameters().hash();
     report.parameters = model->parameters().count();
     report.graphs = std::ssize(split_.training) + std::ssize(split_.validation);

@@ -1,0 +1,1 @@
+"""Gradient-boosted trees on columns of history, as a baseline for models of linked tables."""

@@ -1,0 +1,123 @@
+"""What a baseline needs to know of a run of the task `relational`: its seeds, labels and which rows they may see."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll.baseline.history import EdgeHistory, Ints, histories
+from plimsoll.data.typed_graph import TypedGraph
+from plimsoll.data.typed_tasks import Task
+from plimsoll.errors import InputError, UsageError
+
+NO_DAYS = [1, 7, 28, 90]  # Spans of a run whose model has no counts.
+
+
+class BaselineRun:
+    """A run, its data set and its task. Errors: `InputError` for a damaged run or data; `UsageError` for another task."""
+
+    def __init__(self, run: Path, data: Path) -> None:
+        self._recipe = _read_recipe(run / "recipe.yaml")
+        if self._recipe.get("task") != "relational":
+            raise UsageError(f"{run}: the run has the task {self._recipe.get('task')!r}; a baseline is for the task 'relational'")
+        self.graph = TypedGraph(data)
+        self.task: Task = self.graph.tasks[self._recipe["relational.task"]]
+        self.folder = run / "baseline"
+        self.seed = int(self._recipe["seed"])
+        self._last = self._last_time()
+
+    @property
+    def is_lagged(self) -> bool:
+        """Whether histories of training seeds end as early as those of other seeds."""
+        return self._recipe.get("relational.training_history") == "lagged" and bool((self._lags > 0).any())
+
+    @property
+    def days(self) -> list[int]:
+        """The spans of the run's counts, in days."""
+        text = self._recipe.get("relational.history_days", "[]").strip("[]")
+        return [int(word) for word in text.split(",")] if text else NO_DAYS
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that were not used for training and have labels."""
+        return [name for name in self.task.splits if name != "train" and self.task[name].target is not None]
+
+    @property
+    def hidden(self) -> set[tuple[str, str]]:
+        """The columns that the task hides, each with its table."""
+        manifest = self.task.manifest
+        hidden = {(table, column) for table, column in manifest.get("remove_columns", [])}
+        return hidden | ({(self.task.entity, manifest["target_col"])} if self._completes_column else set())
+
+    @cached_property
+    def histories(self) -> list[EdgeHistory]:
+        return histories(self.graph, self.task.entity, self.hidden)
+
+    def seeds(self, split: str) -> tuple[Ints, Ints]:
+        """Nodes and times of the labelled seeds of a split."""
+        seeds, labelled = self.task[split], self._labelled(split)
+        return np.asarray(seeds.nodes, np.int64)[labelled], _times(seeds.time, split)[labelled]
+
+    def labels(self, split: str) -> NDArray[np.float64]:
+        return np.asarray(self.task[split].target, np.float64)[self._labelled(split)]
+
+    def ends(self, split: str, times: Ints, copy: int) -> Ints:
+        """The latest times from which seeds see rows. A copy of the training seeds has a lag of another split's seed each."""
+        if split == "train" and self.is_lagged:
+            times = times - np.random.default_rng([self.seed, copy]).choice(self._lags, len(times))
+        return np.minimum(times, self._last)
+
+    def objective(self) -> dict[str, Any]:
+        """LightGBM's names of the loss, and of the figure by which it stops."""
+        if self.task.type == "regression":
+            return {"objective": "regression_l1" if self._recipe.get("relational.loss") == "absolute" else "regression", "metric": "l1"}
+        if self.task.type == "binary_classification":
+            return {"objective": "binary", "metric": "auc"}
+        return {"objective": "multiclass", "metric": "multi_logloss", "num_class": 1 + int(self.labels("train").max())}
+
+    @property
+    def _completes_column(self) -> bool:
+        return self.task.kind == "autocomplete"
+
+    @cached_property
+    def _lags(self) -> Ints:
+        times: Ints = np.concatenate([_times(self.task[split].time, split) for split in self.task.splits if split != "train"])
+        lags: Ints = times - np.minimum(times, self._last)
+        return lags
+
+    def _labelled(self, split: str) -> NDArray[np.bool_]:
+        seeds = self.task[split]
+        if seeds.target is None or seeds.valid is None:
+            raise UsageError(f"task {self.task.name}: the split {split} has no labels")
+        return seeds.valid & np.isfinite(np.asarray(seeds.target, np.float64))
+
+    def _last_time(self) -> int:
+        text = self.graph.manifest.get("source", {}).get("test_timestamp")
+        if text is None or self._completes_column or self._recipe.get("relational.test_history") == "rolling":
+            return int(np.iinfo(np.int64).max)
+        return int(np.datetime64(text, "ns").astype(np.int64))
+
+
+def _times(time: NDArray[np.int64] | None, split: str) -> Ints:
+    if time is None:
+        raise InputError(f"the seeds of the split {split} have no times; ingest the tables again")
+    return np.asarray(time, np.int64)
+
+
+def _read_recipe(path: Path) -> dict[str, str]:
+    """The keys of a run's recipe, as `train` writes it: sections of `  KEY: VALUE` lines."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: {error}; expected the folder of a run of `plimsoll train`") from error
+    keys, section = {}, ""
+    for line in lines:
+        key, _, value = line.strip().partition(":")
+        if not line.startswith(" "):
+            section = key + "."
+        keys[section + key if line.startswith(" ") else key] = value.strip().strip('"')
+    return keys
