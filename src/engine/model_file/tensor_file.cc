@@ -15,11 +15,7 @@ namespace plimsoll {
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
   std::map<std::string, TensorSpan> tensors;
   for (const ParameterList::Entry& entry : parameters.all()) {
-    const at::Tensor& value = entry.value;
-    tensors[entry.name] = {
-        "F32",
-        value.sizes().vec(),
-        {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+    tensors[entry.name] = {"F32", entry.shape(), std::as_bytes(entry.numbers())};
   }
   return tensors;
 }
