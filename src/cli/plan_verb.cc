@@ -80,6 +80,10 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
+  if (plan.table)
+    fmt::print("embeddings on disk: {} rows, {} of them in memory at a time; the file has {} bytes ({})\n",
+               format_count(plan.table->rows), format_count(plan.table->slots),
+               format_count(plan.table->file_bytes), format_bytes(plan.table->file_bytes));
   fmt::print(
       "batch size: any fits, because memory depends on the blocks in flight; one {} may need up to {}\n",
       unit_of(plan), format_bytes(plan.room_for_graph));

@@ -136,9 +136,10 @@ CollateOptions Gnn::collate_options() const {
 at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return feature_units_.standardized(batch.x);
   const ModuleScope scope("embedding");
-  const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  const bool of_nodes = parameters_.entries().front().lazy;  // embed_nodes() was called.
-  const at::Tensor rows = of_nodes ? learned_rows(embedding_, ids) : embedding_rows(embedding_, ids);
+  const ParameterList::Entry& table = parameters_.entries().front();
+  const at::Tensor ids = node_ids(batch, table.shape().front());
+  const bool of_nodes = table.lazy;  // embed_nodes() was called.
+  const at::Tensor rows = of_nodes ? learned_rows(table, ids) : embedding_rows(embedding_, ids);
   return at::cat({rows, feature_units_.standardized(batch.x).slice(1, 1)}, 1);
 }
 

@@ -3,6 +3,7 @@
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
+#include "nn/stored_rows.h"
 #include "ops/embedding/embedding.h"
 
 namespace plimsoll {
@@ -28,11 +29,14 @@ std::vector<at::Tensor> LearnedRowsScope::leaves(std::vector<at::Tensor> paramet
   return parameters;
 }
 
-at::Tensor learned_rows(const at::Tensor& table, const at::Tensor& ids) {
-  if (current_scope == nullptr || !c10::GradMode::is_enabled()) return embedding_rows(table, ids);
+at::Tensor learned_rows(const ParameterList::Entry& table, const at::Tensor& ids) {
+  StoredRows* const stored = table.stored;
+  if (current_scope == nullptr || !c10::GradMode::is_enabled())
+    return stored != nullptr ? stored->read(ids) : embedding_rows(table.value, ids);
   LearnedRows& found = current_scope->found_;
   if (found.table.defined()) throw Failure("a block looked up learned rows twice");
-  found = {table, ids, embedding_rows(table.detach(), ids).requires_grad_()};
+  const at::Tensor places = stored != nullptr ? stored->hold(ids) : ids;
+  found = {table.value, places, embedding_rows(table.value.detach(), places).requires_grad_()};
   return found.rows;
 }
 

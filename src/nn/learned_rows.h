@@ -4,13 +4,15 @@
 
 #include <vector>
 
+#include "nn/parameters.h"
+
 namespace plimsoll {
 
 /// The rows of a table of embeddings that one block looked up. A loss is differentiated with respect to these
 /// rows, so its gradient has the size of the block, not of the table.
 struct LearnedRows {
   at::Tensor table;  ///< f32 [R, F], the parameter; undefined if nothing was looked up.
-  at::Tensor ids;    ///< i64 [N], the index of each row in the table.
+  at::Tensor ids;    ///< i64 [N], the index of each row in the parameter.
   at::Tensor rows;   ///< f32 [N, F], a leaf that requires a gradient.
 };
 
@@ -30,12 +32,14 @@ class LearnedRowsScope {
   std::vector<at::Tensor> leaves(std::vector<at::Tensor> parameters) const;
 
  private:
-  friend at::Tensor learned_rows(const at::Tensor& table, const at::Tensor& ids);
+  friend at::Tensor learned_rows(const ParameterList::Entry& table, const at::Tensor& ids);
   LearnedRows found_;
 };
 
-/// Returns the rows of `table` f32 [R, F] with the indices `ids` i64 [N], below R: f32 [N, F]. Gradients go
-/// to the table or, inside a LearnedRowsScope, to its rows. Errors: Failure for a second lookup in a scope.
-at::Tensor learned_rows(const at::Tensor& table, const at::Tensor& ids);
+/// Returns the rows of a parameter f32 [R, F] with the indices `ids` i64 [N], below R: f32 [N, F]. Gradients
+/// go to the table or, inside a LearnedRowsScope, to its rows. The rows of a table on a disk have gradients
+/// only inside a scope, and the indices found are those of slots (nn/stored_rows.h). Errors: Failure for a
+/// second lookup in a scope, and those of StoredRows.
+at::Tensor learned_rows(const ParameterList::Entry& table, const at::Tensor& ids);
 
 }  // namespace plimsoll

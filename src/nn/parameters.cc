@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,14 +21,24 @@ namespace {
 thread_local c10::DeviceType device = c10::DeviceType::CPU;
 thread_local GivenValues::Values given;
 
-void fill(float* values, int64_t count, const Init& init, const Philox& philox, uint32_t place) {
-  for (int64_t i = 0; i < count; ++i) {
+struct Stored {
+  std::string name;
+  StoredRows* rows = nullptr;
+};
+thread_local Stored stored;
+
+}  // namespace
+
+void initial_values(const Init& init, uint64_t seed, size_t place, int64_t first, std::span<float> values) {
+  const Philox philox(seed);
+  for (size_t i = 0; i < values.size(); ++i) {
     if (init.kind == Init::Kind::zeros || init.kind == Init::Kind::constant) {
       values[i] = static_cast<float>(init.bound);
       continue;
     }
     const Philox::Counter bits =
-        philox(philox_counter(Purpose::initial_weights, place, 0, 0, static_cast<uint32_t>(i)));
+        philox(philox_counter(Purpose::initial_weights, static_cast<uint32_t>(place), 0, 0,
+                              static_cast<uint32_t>(first + static_cast<int64_t>(i))));
     if (init.kind == Init::Kind::uniform) {
       values[i] = static_cast<float>(init.bound * (2.0 * uniform(bits[0]) - 1.0));
     } else {
@@ -38,6 +49,8 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
     }
   }
 }
+
+namespace {
 
 // 4 TiB of parameters: more than any machine can train, and sums of bytes stay far below 2^63.
 constexpr double kMaxNumbers = 0x1p40;
@@ -60,6 +73,25 @@ MetaParameters::MetaParameters() {
 
 MetaParameters::~MetaParameters() {
   device = c10::DeviceType::CPU;
+}
+
+StoredParameter::StoredParameter(const std::string& name, StoredRows& rows) {
+  stored = {name, &rows};
+}
+
+StoredParameter::~StoredParameter() {
+  stored = {};
+}
+
+std::vector<int64_t> ParameterList::Entry::shape() const {
+  std::vector<int64_t> shape = value.sizes().vec();
+  if (stored != nullptr) shape[0] = stored->rows();
+  return shape;
+}
+
+std::span<const float> ParameterList::Entry::numbers() const {
+  if (stored != nullptr) return stored->all();
+  return {value.const_data_ptr<float>(), static_cast<size_t>(value.numel())};
 }
 
 GivenValues::GivenValues(Values values) {
@@ -85,9 +117,17 @@ at::Tensor ParameterList::add(const std::string& name, const std::vector<int64_t
   }
   require_possible(name, shape, count());
   const TagScope scope(Tag::parameters);
+  if (stored.rows != nullptr && name == stored.name) {
+    at::Tensor slots =
+        at::zeros({stored.rows->slots(), shape[1]}, at::TensorOptions(device).dtype(at::kFloat));
+    slots.set_requires_grad(true);
+    entries_.push_back({name, slots, false, stored.rows});
+    return slots;
+  }
   at::Tensor value = at::empty(shape, at::TensorOptions(device).dtype(at::kFloat));
   if (!value.is_meta())
-    fill(value.data_ptr<float>(), value.numel(), init, Philox(seed_), static_cast<uint32_t>(entries_.size()));
+    initial_values(init, seed_, entries_.size(), 0,
+                   {value.data_ptr<float>(), static_cast<size_t>(value.numel())});
   value.set_requires_grad(true);
   entries_.push_back({name, value});
   return value;
@@ -119,7 +159,11 @@ std::vector<at::Tensor> ParameterList::from(size_t first) const {
 
 int64_t ParameterList::count() const {
   int64_t count = 0;
-  for (const Entry& entry : entries_) count += entry.value.numel();
+  for (const Entry& entry : entries_) {
+    int64_t numbers = 1;
+    for (const int64_t size : entry.shape()) numbers *= size;
+    count += numbers;
+  }
   return count;
 }
 
@@ -127,7 +171,7 @@ std::string ParameterList::hash() const {
   std::vector<Entry> sorted = all();
   std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
   Hasher hasher;
-  for (const Entry& entry : sorted) hasher.add(entry.value.data_ptr<float>(), entry.value.nbytes());
+  for (const Entry& entry : sorted) hasher.add(entry.numbers().data(), entry.numbers().size_bytes());
   return hasher.hex128();
 }
 

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "nn/stored_rows.h"
 
 namespace plimsoll {
 
@@ -50,6 +53,21 @@ class GivenValues {
   GivenValues& operator=(const GivenValues&) = delete;
 };
 
+/// For its lifetime, parameters with this name that this thread creates have only the rows that fit into the
+/// slots of `stored`, which must outlive them. Their initial values are not set: initial_values() computes
+/// those of a row. Cannot be nested.
+class StoredParameter {
+ public:
+  StoredParameter(const std::string& name, StoredRows& stored);
+  ~StoredParameter();
+  StoredParameter(const StoredParameter&) = delete;
+  StoredParameter& operator=(const StoredParameter&) = delete;
+};
+
+/// Sets `values` to the numbers from `first` on of a parameter that add() creates as number `place` of a list
+/// with this seed.
+void initial_values(const Init& init, uint64_t seed, size_t place, int64_t first, std::span<float> values);
+
 /// The named parameters of a model, in the order in which they were added: float32 leaves that require
 /// gradients. Their memory is entered under Tag::parameters. Several threads may read it at once; writing is
 /// not thread-safe.
@@ -59,6 +77,13 @@ class ParameterList {
     std::string name;
     at::Tensor value;
     bool lazy = false;  ///< Whether a step leaves numbers whose gradient is 0 unchanged.
+    /// If set, `value` [slots, F] holds only some rows of the parameter.
+    StoredRows* stored = nullptr;
+
+    /// The shape of the whole parameter.
+    std::vector<int64_t> shape() const;
+    /// All numbers of the parameter. Errors: those of StoredRows::all().
+    std::span<const float> numbers() const;
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}

@@ -166,6 +166,10 @@ Json plan_json(const MemoryPlan& plan) {
                {"blocks_planned", plan.blocks_planned},
                {"all_blocks_known", plan.all_blocks_known},
                {"seconds", plan.seconds}};
+  if (plan.table)
+    json["embeddings_on_disk"] = {{"rows", plan.table->rows},
+                                  {"rows_in_memory", plan.table->slots},
+                                  {"file_bytes", plan.table->file_bytes}};
   if (plan.device) json["device"] = device_plan_json(*plan.device);
   if (plan.ranks > 1)
     json["ranks"] = {{"ranks", plan.ranks},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "config/checks.h"
 
 namespace plimsoll {
@@ -17,8 +18,16 @@ struct ProfileSection {
   bool operators = false;  ///< Also trace torch's operators, which costs additional time.
 };
 
-/// How a run is monitored. It does not change the result, so it is not part of the run's identity.
+/// Where a table of learned embeddings is: in memory, or in a file of which memory holds some rows.
+/// `automatic` keeps it in memory if it fits the budget.
+enum class EmbeddingPlace : uint8_t { automatic, memory, disk };
+template <>
+inline constexpr auto kWords<EmbeddingPlace> = std::to_array<std::string_view>({"auto", "memory", "disk"});
+
+/// How a run is monitored, and where it keeps its state. It does not change the result, so it is not part of
+/// the run's identity.
 struct RunSection {
+  EmbeddingPlace embeddings = EmbeddingPlace::automatic;
   std::vector<std::string> trackers = {};  ///< "tensorboard", "mlflow", "mlflow:URI".
   ProfileSection profile;
 };
@@ -26,6 +35,7 @@ struct RunSection {
 /// Lists all keys except those of the profile.
 template <EitherOf<RunSection> Section, typename Visit>
 void visit_keys(Section& run, Visit&& visit) {
+  visit("embeddings", run.embeddings, Choice<EmbeddingPlace>{});
   visit("trackers", run.trackers, Names{});
 }
 

@@ -10,6 +10,14 @@
 #include "ops/allocator.h"
 
 namespace plimsoll {
+namespace {
+
+RowMarks marks_of(const ParameterList::Entry& entry) {
+  const auto numbers = entry.stored != nullptr ? entry.stored->row_of_slots() : std::span<const uint32_t>();
+  return RowMarks(entry.value.size(0), numbers);
+}
+
+}  // namespace
 
 BatchSum::BatchSum(const ParameterList& parameters, int64_t numbers)
     : statistics(parameters), parameters_(parameters) {
@@ -20,7 +28,7 @@ BatchSum::BatchSum(const ParameterList& parameters, int64_t numbers)
     const int64_t count = entry.value.numel();
     gradients.push_back(numbers > 0 ? row.narrow(0, first, count).view(entry.value.sizes())
                                     : at::zeros_like(entry.value));
-    rows.push_back(entry.lazy && numbers == 0 ? RowMarks(entry.value.size(0)) : RowMarks());
+    rows.push_back(entry.lazy && numbers == 0 ? marks_of(entry) : RowMarks());
     first += count;
   }
 }

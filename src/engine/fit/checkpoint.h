@@ -9,6 +9,7 @@
 
 #include "engine/fit/optimizer.h"
 #include "engine/fit/position.h"
+#include "engine/fit/stored_table.h"
 #include "memory/vector.h"
 #include "nn/parameters.h"
 
@@ -17,8 +18,8 @@ namespace plimsoll {
 /// Metadata key of RunOptions::roundings in a checkpoint.
 inline constexpr const char* kRoundings = "plimsoll.roundings";
 
-/// A copy of the weights of the best epoch. Its memory is allocated once, so that storing a better epoch
-/// needs no memory.
+/// A copy of the weights of the best epoch, without those of a StoredTable. Its memory is allocated once, so
+/// that storing a better epoch needs no memory.
 class BestWeights {
  public:
   explicit BestWeights(const ParameterList& parameters);
@@ -39,13 +40,16 @@ struct TrainingState {
   /// Replaces the optimizer's own state if the optimizer has only a slice (engine/fit/whole_state.h);
   /// otherwise empty.
   std::map<std::string, std::span<float>> whole_state = {};
+  /// The table of embeddings, if it is on a disk: a checkpoint has only the places of its rows.
+  StoredTable* table = nullptr;
 
-  /// Returns views of all tensors by their name in a checkpoint.
+  /// Returns views of all tensors in memory by their name in a checkpoint.
   std::map<std::string, std::span<float>> tensors() const;
 };
 
 /// The checkpoints of a stage in one folder: safetensors files named by the number of completed steps
-/// (docs/formats/run.md). The last two are kept. Not thread-safe.
+/// (docs/formats/run.md). The last two are kept, but only the last one if there is a StoredTable, whose file
+/// has no older rows. Not thread-safe.
 class Checkpoints {
  public:
   /// `identity` identifies the recipe and the data; a checkpoint with another identity is refused.
@@ -55,8 +59,8 @@ class Checkpoints {
   /// Makes the folder. Call it before the other functions. Errors: Failure.
   void make_folder() const;
 
-  /// Writes a checkpoint under a temporary name, syncs and renames it, and then deletes all but the last two.
-  /// Errors: Failure; earlier checkpoints are then unchanged.
+  /// Writes a checkpoint under a temporary name, syncs and renames it, and then deletes all but those that
+  /// are kept. Errors: Failure; earlier checkpoints are then unchanged.
   void save(const TrainingState& state, const Position& position);
 
   /// Loads the newest undamaged checkpoint into `state`; returns nullopt if there is none. Damaged ones are
@@ -66,6 +70,7 @@ class Checkpoints {
 
  private:
   std::vector<std::filesystem::path> newest_first() const;
+  void remove_all_but(size_t kept) const;
   std::filesystem::path folder_;
   std::string identity_;
   std::string roundings_;

@@ -96,6 +96,7 @@ class Fit {
         meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes),
                DeviceMeter(device_.get(), plan_.device ? &*plan_.device : nullptr)),
         progress_(journal_, engine_.runner(), options.run) {
+    if (options.table != nullptr) options.table->attach(parameters_, *held_.optimizer);
     if (options.run.writes()) checkpoints_.make_folder();
     options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);
@@ -133,6 +134,7 @@ class Fit {
           error);
     }
     held_.best.restore();
+    if (options_.table != nullptr) options_.table->restore_best();
     if (options_.run.writes()) write_metrics();
     journal_.write("end", {{"best_epoch", position_.best_epoch},
                            {"validation_loss", position_.best_loss},
@@ -140,7 +142,8 @@ class Fit {
                            {"reruns", engine_.runner().reruns()},
                            {"sheds", engine_.runner().sheds()},
                            {"overflows", engine_.runner().overflows()},
-                           {"unforeseen", engine_.runner().unforeseen()}});
+                           {"unforeseen", engine_.runner().unforeseen()},
+                           {"embeddings_on_disk", table_json()}});
     return {.epochs = {position_.epochs.begin(), position_.epochs.end()},
             .best_epoch = position_.best_epoch,
             .best_loss = position_.best_loss,
@@ -165,7 +168,9 @@ class Fit {
     return planned;
   }
 
-  TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
+  TrainingState state() {
+    return {parameters_, held_.best, *held_.optimizer, /*whole_state=*/{}, options_.table};
+  }
 
   // Returns the optimizer's state for a checkpoint, if this process has only a slice of it.
   WholeState whole_state() {
@@ -174,6 +179,12 @@ class Fit {
             parameters_,
             *held_.optimizer,
             {engine_.idle_row(), engine_.ranks()->idle_row()}};
+  }
+  // Returns the bytes of rows that this process read from the file of a table and wrote to it.
+  Json table_json() const {
+    const StoredTable* const table = options_.table;
+    if (table == nullptr) return {};
+    return {{"bytes_read", table->bytes_read()}, {"bytes_written", table->bytes_written()}};
   }
   int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
   int64_t epoch_count() const { return static_cast<int64_t>(held_.order.size()); }
@@ -189,6 +200,7 @@ class Fit {
       engine_.ranks() != nullptr ? load_on_all_ranks() : load(state());
       resumed_at_ = held_.optimizer->steps();
     }
+    if (options_.table != nullptr && !options_.table->has_started()) options_.table->start();
     if (has_loss_scale(*options_.recipe) && !position_.scale.on()) position_.scale.factor = LossScale::kFirst;
     for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
     if (options_.run.writes())
@@ -312,6 +324,7 @@ class Fit {
       engine_.begin_parameters();
       held_.optimizer->step(engine_.gradients(), engine_.gradient_rows());
       engine_.share_parameters();
+      if (options_.table != nullptr) options_.table->end_step(engine_.gradient_rows().front());
     }
     ++position_.step;
   }
@@ -372,6 +385,7 @@ class Fit {
       position_.best_loss = metrics.validation_loss;
       position_.best_epoch = metrics.epoch;
       held_.best.keep();
+      if (options_.table != nullptr) options_.table->keep_best();
     }
     position_.epochs.push_back(metrics);
     position_.so_far = {};

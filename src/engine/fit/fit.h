@@ -83,6 +83,8 @@ struct FitOptions {
   const Curriculum* curriculum = nullptr;  ///< If null, the whole training split is used in every epoch.
   /// Source of the outputs of the objective's teacher.
   TeacherOutputs teacher = {};
+  /// The table of embeddings, if it is on a disk; the objective's first parameter has its slots.
+  StoredTable* table = nullptr;
   /// Bytes that the stage needs after fit() has returned and freed its memory; 0: few enough to leave out of
   /// the plan.
   int64_t afterwards = 0;

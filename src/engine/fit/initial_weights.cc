@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <ranges>
 
 #include "base/error.h"
@@ -21,10 +22,22 @@ bool is_fact(const std::string& name) {
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });
 }
 
+// Rows that belong to nodes mean nothing for another number of nodes, and cannot be read at another width.
+void require_same_rows(const SafetensorsView& file, const ParameterList::Entry& table,
+                       const TensorSpan& found) {
+  if (found.dtype == "F32" && found.shape == table.shape()) return;
+  throw InputError(fmt::format(
+      "init_from: {} has embeddings of nodes {} [{}], expected F32 [{}], one row for each node of the data "
+      "and "
+      "gnn.embedding numbers in it; use the nodes and the gnn.embedding of that run, or leave out init_from",
+      file.path(), found.dtype, fmt::join(found.shape, ", "), fmt::join(table.shape(), ", ")));
+}
+
 }  // namespace
 
 InitialWeights init_from(const std::filesystem::path& path, const ParameterList& parameters, bool own_scale) {
-  const SafetensorsView file(path);
+  const auto opened = std::make_shared<const SafetensorsView>(path);
+  const SafetensorsView& file = *opened;
   InitialWeights found;
   std::vector<std::string> model_names;
   for (const ParameterList::Entry& entry : parameters.all()) {
@@ -39,14 +52,18 @@ InitialWeights init_from(const std::filesystem::path& path, const ParameterList&
       continue;
     }
     const TensorSpan& tensor = of_file->second;
-    if (tensor.dtype != "F32" || tensor.shape != entry.value.sizes().vec()) {
+    if (entry.lazy) require_same_rows(file, entry, tensor);
+    if (tensor.dtype != "F32" || tensor.shape != entry.shape()) {
       found.other_shape.push_back(fmt::format("{} [{}], in the file {} [{}]", entry.name,
-                                              fmt::join(entry.value.sizes(), ", "), tensor.dtype,
+                                              fmt::join(entry.shape(), ", "), tensor.dtype,
                                               fmt::join(tensor.shape, ", ")));
       continue;
     }
-    std::copy_n(reinterpret_cast<const float*>(tensor.data.data()), entry.value.numel(),
-                entry.value.data_ptr<float>());
+    const auto* const numbers = reinterpret_cast<const float*>(tensor.data.data());
+    if (entry.stored != nullptr)
+      entry.stored->start_from({numbers, tensor.data.size() / sizeof(float)}, opened);
+    else
+      std::copy_n(numbers, entry.value.numel(), entry.value.data_ptr<float>());
     ++found.taken;
   }
   if (found.taken == 0)

@@ -143,7 +143,9 @@ void add_squares(const at::Tensor& gradient, const RowMarks& rows, double& squar
   const float* const g = gradient.const_data_ptr<float>();
   ChunkSquares chunk;
   int64_t number = 0;
-  rows.each_range(gradient, [&](int64_t at, int64_t end) {
+  rows.each_range_of_table(gradient, [&](int64_t at, int64_t first, int64_t count) {
+    const float* const numbers = g + first - at;  // From number 0 of the table on.
+    const int64_t end = at + count;
     while (at < end) {
       if (at / kNormChunk != number) {
         squares += chunk.sum();
@@ -152,7 +154,7 @@ void add_squares(const at::Tensor& gradient, const RowMarks& rows, double& squar
       }
       chunk.count = at % kNormChunk;
       const int64_t more = std::min(end, (number + 1) * kNormChunk) - at;
-      chunk.add(g + at, more);
+      chunk.add(numbers + at, more);
       at += more;
     }
   });

@@ -33,7 +33,8 @@ PendingAllocation missing_of(const FitOptions& options) {
   PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
-    missing.parameters += tensor_heap_bytes(bytes) + bytes;  // The model, and the best weights.
+    missing.parameters += tensor_heap_bytes(bytes);
+    if (entry.stored == nullptr) missing.parameters += bytes;  // The best weights.
   }
   if (options.teacher.live != nullptr)
     for (const ParameterList::Entry& entry : options.teacher.live->parameters().all())
@@ -111,6 +112,8 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
           device != nullptr ? device->planned() : device_without_data(options.run, max_streams_of(options))};
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);
+  if (options.table != nullptr)
+    plan.table = {options.table->rows(), options.table->slots(), options.table->file_bytes()};
   plan.training_graphs = std::ssize(options.split->training);
   plan.validation_graphs = std::ssize(options.split->validation);
   plan.steps = (plan.training_graphs + training.batch_size - 1) / std::max<int64_t>(training.batch_size, 1);

@@ -74,8 +74,9 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
 }
 
 GnnModel load_gnn(const std::filesystem::path& path) {
-  const SafetensorsView file(path);
   GnnModel model;
+  model.file = std::make_shared<const SafetensorsView>(path);
+  const SafetensorsView& file = *model.file;
   model.model = read_graph_model(file);
   model.vocabulary = read_ids(file, "vocabulary.ids");
   model.trained_on = file.meta("plimsoll.trained_on");

@@ -9,11 +9,14 @@
 #include "engine/model_file/model_names.h"
 #include "nn/gnn.h"
 #include "store/message_ids.h"
+#include "store/safetensors.h"
 
 namespace plimsoll {
 
 /// A trained model of graphs or nodes, a Gnn or an Sgmp, with the facts needed to use it on other data.
 struct GnnModel {
+  /// The file of a model that was read, which the model's table of embeddings of nodes is a view of.
+  std::shared_ptr<const SafetensorsView> file = nullptr;
   std::unique_ptr<GraphModel> model;
   MessageIds vocabulary = {};     ///< IDs by index, if nodes are IDs.
   std::string trained_on = {};    ///< XXH3 of the identity of the data set.
@@ -30,8 +33,9 @@ struct GnnModel {
 /// "plimsoll.trained_on", "plimsoll.channels", and the keys of put_names().
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
-/// Reads a model that save_gnn() wrote. Errors: InputError naming the file, and the tensor or key that is
-/// missing or of another shape.
+/// Reads a model that save_gnn() wrote, for use without training. Embeddings of nodes stay in the file, which
+/// is mapped, so a table larger than memory can be used. Errors: InputError naming the file, and the tensor
+/// or key that is missing or of another shape.
 GnnModel load_gnn(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -31,7 +31,9 @@ std::unique_ptr<GraphModel> make_gnn(const Recipe& recipe, const ModelInputs& in
 std::unique_ptr<GraphModel> read_gnn(const SafetensorsView& file) {
   auto options = read_options<GnnOptions>(file);
   options.standardize = file.tensors().contains(FeatureUnits::kMean);
-  return read_model(file, [&] { return std::make_unique<Gnn>(options, 0); });
+  const auto make = [&] { return std::make_unique<Gnn>(options, 0); };
+  const bool of_nodes = options.num_ids > 0 && read_ids(file, "vocabulary.ids").keys.empty();
+  return of_nodes ? read_model(file, "embedding.weight", make) : read_model(file, make);
 }
 
 std::optional<Json> gnn_json(const GraphModel& model) {

@@ -30,7 +30,8 @@ struct ModelInputs {
 /// Makes the model that a recipe names. Errors: UsageError if the model's section of the recipe is invalid.
 std::unique_ptr<GraphModel> make_graph_model(const Recipe& recipe, const ModelInputs& inputs);
 
-/// Reads the model of a file. Errors: InputError.
+/// Reads the model of a file. Embeddings of nodes are a view of the file, which must outlive the model.
+/// Errors: InputError.
 std::unique_ptr<GraphModel> read_graph_model(const SafetensorsView& file);
 
 /// The kind of a model, as "plimsoll.model" in its file, and its options.

@@ -8,17 +8,14 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "ops/allocator.h"
 
 namespace plimsoll {
 
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
   std::map<std::string, TensorSpan> tensors;
   for (const ParameterList::Entry& entry : parameters.all()) {
-    const at::Tensor& value = entry.value;
-    tensors[entry.name] = {
-        "F32",
-        value.sizes().vec(),
-        {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+    tensors[entry.name] = {"F32", entry.shape(), std::as_bytes(entry.numbers())};
   }
   return tensors;
 }
@@ -49,6 +46,12 @@ at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, c
   const TensorSpan& tensor = tensor_of(file, path, name, shape);
   // from_blob() accepts no const pointer; nothing writes to the tensor.
   return at::from_blob(const_cast<std::byte*>(tensor.data.data()), shape, at::kFloat);
+}
+
+at::Tensor copied_tensor(const SafetensorsView& file, const std::string& name,
+                         const std::vector<int64_t>& shape) {
+  const TagScope scope(Tag::parameters);
+  return mapped_tensor(file, file.path(), name, shape).clone();
 }
 
 MessageIds read_ids(const SafetensorsView& file, const std::string& name) {

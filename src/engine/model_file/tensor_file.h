@@ -21,6 +21,10 @@ std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
 /// `make`.
 template <typename Make>
 auto read_model(const SafetensorsView& file, const Make& make);
+/// Reads the model of a file as read_model() does, except that parameter `mapped` is a view of the file,
+/// which must outlive the model. The model cannot be trained. Errors: those of read_model().
+template <typename Make>
+auto read_model(const SafetensorsView& file, const std::string& mapped, const Make& make);
 /// Makes the model with parameters and buffers that are views of the file. The file must outlive the model,
 /// which cannot be trained.
 template <typename Make>
@@ -51,6 +55,19 @@ auto read_model(const SafetensorsView& file, const Make& make) {
   auto model = make();
   read_tensors(file, file.path(), model->parameters());
   return model;
+}
+
+/// Returns a copy of a tensor in the file (Tag::parameters). Errors: those of mapped_tensor().
+at::Tensor copied_tensor(const SafetensorsView& file, const std::string& name,
+                         const std::vector<int64_t>& shape);
+
+template <typename Make>
+auto read_model(const SafetensorsView& file, const std::string& mapped, const Make& make) {
+  map_model(file, make);
+  const GivenValues values([&](const std::string& name, const std::vector<int64_t>& shape) {
+    return name == mapped ? mapped_tensor(file, file.path(), name, shape) : copied_tensor(file, name, shape);
+  });
+  return make();
 }
 
 /// Reads messages stored as I64, and the names of their channels from the metadata (store/message_ids.h). If

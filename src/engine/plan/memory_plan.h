@@ -82,7 +82,14 @@ struct MemoryPlan {
   int64_t steps = 0;                  ///< Steps of an epoch.
   int64_t blocks_planned = 0;         ///< Number of blocks whose exact size is known.
   bool all_blocks_known = true;
-  double seconds = 0;                ///< Duration of planning.
+  double seconds = 0;  ///< Duration of planning.
+  /// A table of embeddings that is on a disk.
+  struct StoredTable {
+    int64_t rows = 0;
+    int64_t slots = 0;       ///< Number of rows that are in memory.
+    int64_t file_bytes = 0;  ///< Bytes of its file in the folder of the run.
+  };
+  std::optional<StoredTable> table;  ///< Set if the run has such a table.
   std::optional<DevicePlan> device;  ///< Set if PlanInput has a device.
   int64_t heap = 0;  ///< The part of `peak` that is in neither floor nor ledger, without kHeapSlack.
 };

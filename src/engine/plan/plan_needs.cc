@@ -26,7 +26,7 @@ int64_t gradient_bytes(const PlanInput& input) {
   int64_t bytes = 0;
   for (const ParameterList::Entry& entry : parameters.entries()) {
     bytes += tensor_heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
-    if (entry.lazy) bytes += RowMarks::bytes(entry.value.size(0));
+    if (entry.lazy) bytes += RowMarks::bytes(entry.value.size(0), entry.stored != nullptr);
   }
   return LaneTree<BatchSum>::sets(input.lanes) * bytes;
 }

@@ -14,6 +14,7 @@
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
 #include "sample/block/column_order.h"
+#include "tasks/gnn/table_place.h"
 
 namespace plimsoll {
 namespace {
@@ -154,14 +155,41 @@ int64_t contents_bytes(const TrainingSplit& seen) {
   return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
 }
 
-FitOptions fit_options(const GnnStageOptions& options, const Objective& objective) {
+FitOptions fit_options(const GnnStageOptions& options, const Objective& objective, StoredTable* table) {
   return {.source = options.source,
           .shapes = options.shapes,
           .objective = &objective,
           .recipe = options.recipe,
           .split = options.split,
+          .table = table,
           .afterwards = contents_bytes(seen_of(options)),
           .run = options.run};
+}
+
+// A model, and its table of embeddings if that is on a disk.
+struct ModelWithTable {
+  ModelWithTable(const GnnStageOptions& options, const std::optional<StoredTable::Options>& stored) {
+    std::optional<StoredParameter> parameter;
+    if (stored) {
+      table = std::make_unique<StoredTable>(*stored);
+      parameter.emplace(StoredTable::kName, *table);
+    }
+    model = make_model(options);
+  }
+
+  std::unique_ptr<StoredTable> table;  // Null if the table is in memory.
+  std::unique_ptr<GraphModel> model;
+};
+
+MemoryPlan plan_with_table(const GnnStageOptions& options,
+                           const std::optional<StoredTable::Options>& stored) {
+  const ModelWithTable made(options, stored);
+  return plan_fit(fit_options(options, *make_objective(options, *made.model), made.table.get()));
+}
+
+std::optional<StoredTable::Options> table_on_disk(const GnnStageOptions& options) {
+  if (!may_store_table(options)) return {};
+  return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); }).stored;
 }
 
 }  // namespace
@@ -210,13 +238,15 @@ FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* gia
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
   std::optional<MetaParameters> without_data;
   if (options.run.without_data) without_data.emplace();
-  const std::unique_ptr<GraphModel> model = make_model(options);
-  return plan_fit(fit_options(options, *make_objective(options, *model)));
+  if (!may_store_table(options)) return plan_with_table(options, {});
+  return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); }).plan;
 }
 
 GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
-  result.trained.model = make_model(options);
+  ModelWithTable made(options, table_on_disk(options));
+  result.table = std::move(made.table);
+  result.trained.model = std::move(made.model);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
   if (result.trained.model->feature_units().defined()) learn_features(options, *result.trained.model);
   result.trained.vocabulary = options.source->tables().vocabulary;
@@ -224,7 +254,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   result.trained.names = names_of(options, *result.trained.model);
   require_features_of(options.recipe->init_from, result.trained.names);
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
-  result.fit = fit(fit_options(options, *objective));
+  result.fit = fit(fit_options(options, *objective, result.table.get()));
   result.weights_hash = objective->parameters().hash();
   if (!options.run.writes()) return result;
   // The splits of one giant graph are stored in its data set.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "engine/fit/feature_scale.h"
 #include "engine/fit/fit.h"
+#include "engine/fit/stored_table.h"
 #include "engine/model_file/gnn_file.h"
 #include "engine/model_file/graph_models.h"
 #include "sample/neighbour/neighbour_source.h"
@@ -46,6 +48,8 @@ FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* gia
                            const TrainingSplit& split);
 
 struct GnnStageResult {
+  /// The table of embeddings, if it is on a disk. The model reads it.
+  std::unique_ptr<StoredTable> table;
   GnnModel trained;  ///< The model with the weights of the best epoch.
   FitResult fit;
   std::string weights_hash;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "engine/model_file/rehearsed_model.h"
 #include "io/new_folder.h"
 
 namespace plimsoll {
@@ -34,7 +35,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   if (task.head != GnnHead::pairs)
     outputs = task.labels() == NodeLabels::classes ? classes_of(giant.graph()) : giant.graph().target_width();
   GnnModel model;
-  model.model = make_graph_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
+  model.model = make_rehearsed_model(request.recipe, model_inputs(request.recipe, giant, task.head, outputs));
   // The files of a rehearsal are sparse and use no disk space.
   std::error_code none;
   std::filesystem::path place = request.scratch.temporary;

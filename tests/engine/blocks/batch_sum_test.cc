@@ -99,13 +99,13 @@ TEST(BatchSum, MarksAreInTheLedger) {
 
 TEST(LearnedRows, TheGradientHasTheSizeOfTheLookup) {
   const TableAndBias model;
-  const at::Tensor table = model.parameters.entries()[0].value;
+  const ParameterList::Entry& table = model.parameters.entries()[0];
   EXPECT_FALSE(learned_rows(table, ids_of(0)).is_leaf());
   const LearnedRowsScope scope;
   const at::Tensor rows = learned_rows(table, ids_of(0));
   EXPECT_TRUE(rows.is_leaf() && rows.requires_grad());
-  EXPECT_TRUE(at::equal(rows, table.index_select(0, ids_of(0))));
-  const std::vector<at::Tensor> leaves = scope.leaves({table, model.parameters.entries()[1].value});
+  EXPECT_TRUE(at::equal(rows, table.value.index_select(0, ids_of(0))));
+  const std::vector<at::Tensor> leaves = scope.leaves({table.value, model.parameters.entries()[1].value});
   EXPECT_TRUE(leaves[0].is_same(rows));
   EXPECT_TRUE(leaves[1].is_same(model.parameters.entries()[1].value));
   EXPECT_THROW(learned_rows(table, ids_of(1)), Failure);

@@ -5,6 +5,7 @@
 
 #include "engine/blocks/slices.h"
 #include "engine/fit/optimizer.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {
@@ -72,6 +73,35 @@ TEST(LazyParameters, MarkedRowsGiveTheBitsOfTheWholeTable) {
     EXPECT_GT(whole[0], 1);  // It was clipped.
     EXPECT_EQ(stepped(kind, true), whole);
   }
+}
+
+// A gradient of some rows of a table, in slots that are not in the order of the rows.
+TEST(LazyParameters, RowsInSlotsHaveTheNormOfTheWholeTable) {
+  constexpr int64_t kRows = 40'000, kWidth = 5, kSlots = 997;
+  std::vector<uint32_t> row_of_slot(kSlots);
+  for (int64_t slot = 0; slot < kSlots; ++slot)
+    row_of_slot[slot] = static_cast<uint32_t>(slot * 7919 % kRows);
+  const at::Tensor table = at::zeros({kRows, kWidth}), slots = at::zeros({kSlots, kWidth});
+  std::vector<RowMarks> of_slots;
+  of_slots.emplace_back(kSlots, row_of_slot);
+  for (int64_t slot = 0; slot < kSlots; slot += 2) {
+    of_slots[0].add(slot);
+    for (int64_t i = 0; i < kWidth; ++i) {
+      const float number = 1.0F / static_cast<float>(slot * kWidth + i + 3);
+      slots.data_ptr<float>()[slot * kWidth + i] = number;
+      table.data_ptr<float>()[row_of_slot[slot] * kWidth + i] = number;
+    }
+  }
+  EXPECT_EQ(clip_gradients({slots}, 0.5, of_slots), clip_gradients({table}, 0.5));
+  EXPECT_EQ(slots.const_data_ptr<float>()[20 * kWidth],
+            table.const_data_ptr<float>()[row_of_slot[20] * kWidth]);
+}
+
+TEST(LazyParameters, MarksOfSlotsAreInTheLedger) {
+  const std::vector<uint32_t> numbers(1000);
+  const int64_t before = Ledger::process().held();
+  const RowMarks marks(1000, numbers);
+  EXPECT_EQ(Ledger::process().held() - before, RowMarks::bytes(1000, true));
 }
 
 }  // namespace
