@@ -1,9 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "base/error.h"
@@ -81,7 +81,7 @@ class ScratchStreams::Reader {
   /// Reads the next bytes. Errors: those of ScratchFile; Failure at the end of the stream.
   void get(std::span<std::byte> to) {
     if (filled_ - at_ < static_cast<int64_t>(to.size())) return get_across(to);
-    std::memcpy(to.data(), buffer_.data() + at_, to.size());
+    std::copy_n(buffer_.data() + at_, to.size(), to.data());
     at_ += static_cast<int64_t>(to.size());
   }
 
