@@ -44,6 +44,11 @@ nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
 // The modules that this thread is in, the innermost last.
 thread_local std::vector<std::unique_ptr<ModuleScope>> modules;
 
+// Returns the operation that reached a peak; empty without pieces.
+std::string operation_of(const Tape& tape, const Tape::Peak& peak) {
+  return std::string(peak.piece < 0 ? "" : tape.pieces[static_cast<size_t>(peak.piece)].operation);
+}
+
 /// Records what this thread's tensors allocate and free, from begin() to end(): those on the CPU, or on a
 /// device.
 class Recording {
@@ -80,7 +85,7 @@ class Recording {
   int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
     const Tape::Peak peak = tape_.peak();
-    return {peak.bytes, peak.piece < 0 ? "" : tape_.pieces[static_cast<size_t>(peak.piece)].operation};
+    return {peak.bytes, operation_of(tape_, peak)};
   }
 
   /// Bytes by module, and a snapshot for pytorch.org/memory_viz.
@@ -94,7 +99,7 @@ class Recording {
     const int32_t now = tape_.pieces[static_cast<size_t>(peak.piece)].taken;
     std::map<std::string, int64_t> sums;
     for (const Tape::Piece& piece : tape_.pieces)
-      if (piece.taken <= now && piece.given > now) sums[piece.operation] += piece.bytes;
+      if (piece.taken <= now && piece.given > now) sums[std::string(piece.operation)] += piece.bytes;
     return {sums.begin(), sums.end()};
   }
 
@@ -117,16 +122,14 @@ class Recording {
 class Model {
  public:
   Model(const std::vector<const Recording*>& recordings, const std::vector<Terms>& terms)
-      : model_(tapes_of(recordings), terms,
-               recordings.empty() ? AllocationSizes() : recordings.front()->rooms()) {}
+      : model_(probes_of(recordings, terms)) {}
 
   /// Returns the bytes at the peak, and the operation in which it occurs. If the tapes differ in their
   /// sequence, returns a number of bytes that was sufficient for each recorded tape, and an empty name.
   std::pair<int64_t, std::string> peak(const Terms& terms) const {
     if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);
-    return {peak.bytes,
-            peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
+    return {peak.bytes, operation_of(model_.tape(), peak)};
   }
   /// Bytes that a range for all tensors needs.
   int64_t packed(const Terms& terms) const {
@@ -143,10 +146,12 @@ class Model {
   nb::bytes snapshot(const Terms& terms) const { return snapshot_of(model_.tape(), model_.sizes(terms)); }
 
  private:
-  static std::vector<Tape> tapes_of(const std::vector<const Recording*>& recordings) {
-    std::vector<Tape> tapes;
-    for (const Recording* recording : recordings) tapes.push_back(recording->tape());
-    return tapes;
+  static TapeProbes probes_of(const std::vector<const Recording*>& recordings,
+                              const std::vector<Terms>& terms) {
+    if (recordings.size() != terms.size()) throw UsageError("a tape's model needs terms for each tape");
+    TapeProbes probes(recordings.empty() ? AllocationSizes() : recordings.front()->rooms());
+    for (size_t i = 0; i < terms.size(); ++i) probes.add(recordings[i]->tape(), terms[i]);
+    return probes;
   }
   TapeModel model_;
 };

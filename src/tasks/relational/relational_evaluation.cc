@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "tasks/metrics/metrics.h"
+#include "tasks/classes/classes_evaluation.h"
 #include "tasks/metrics/undefined_figures.h"
 #include "tasks/relational/multilabel_evaluation.h"
 #include "tasks/relational/recommendation_evaluation.h"
