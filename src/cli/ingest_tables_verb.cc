@@ -55,7 +55,7 @@ std::string remarks_on(const TablesResult& result) {
   left_out(result.rows_without_ends, "row", "of event tables in which the key of an end is missing");
   left_out(result.seeds_without_time, "seed", "without a time");
   left_out(result.dangling_targets, "target", "of a row that does not exist");
-  left_out(result.seeds_without_target, "seed", "without a target that exists");
+  left_out(result.seeds_without_target, "seed", "without a target, or none of whose targets exists");
   for (const std::string& column : result.left_out) text += fmt::format("left out: {}\n", column);
   return text;
 }

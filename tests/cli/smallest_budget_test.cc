@@ -55,10 +55,17 @@ class SmallestBudgetTest : public ::testing::Test {
     return {.recipe = recipe, .data = folder_ / "graph", .memory = {.threads = pick(1, 2, 3)}};
   }
 
-  static MemoryPlan plan_of(RunRequest request, int64_t budget) {
+  // What a plan says of a budget. The plan itself is in the ledger as long as it lives, so it does not
+  // outlive the call.
+  struct Answer {
+    bool feasible;
+    int64_t min_budget;
+  };
+  static Answer plan_of(RunRequest request, int64_t budget) {
     Ledger::process().set_cap(budget);
     request.memory.budget = budget;
-    return largest_budget(plan_within(request));
+    const MemoryPlan plan = largest_budget(plan_within(request));
+    return {plan.feasible, plan.min_budget};
   }
 
   TempFolder folder_;
@@ -81,12 +88,12 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
       std::mt19937_64 same = random;
       const RunRequest request = any_request(measured ? random : same, measured ? "measured" : "static");
       SCOPED_TRACE(testing::Message() << "graph " << i << (measured ? ", measured" : ", static"));
-      const MemoryPlan refused = plan_of(request, kTooSmall);
+      const Answer refused = plan_of(request, kTooSmall);
       EXPECT_FALSE(refused.feasible);
       const int64_t named = refused.min_budget;
-      const MemoryPlan works = plan_of(request, named);
+      const Answer works = plan_of(request, named);
       EXPECT_TRUE(works.feasible) << named << ", then " << works.min_budget;
-      const MemoryPlan less = plan_of(request, named - kLess - (measured ? kSeenFromAbove : 0));
+      const Answer less = plan_of(request, named - kLess - (measured ? kSeenFromAbove : 0));
       EXPECT_FALSE(less.feasible) << named << ", then " << less.min_budget;
       if (measured) most_above = std::max(most_above, named - less.min_budget);
     }

@@ -256,22 +256,31 @@ TEST_F(BlockEngineTest, AnIdOutsideTheEmbeddingIsAnErrorNotARead) {
 TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
   plan(4);  // The first blocks of a process cause malloc to request more memory from the system.
-  const MemoryPlan four = plan(4);
-  EXPECT_EQ(four.execution.blocks, 4);
-  EXPECT_EQ(four.execution.prefetch, 2);
-  EXPECT_TRUE(four.exact) << four.why_inexact;
+  // A plan is in the ledger as long as it lives, so each ends before the next is made.
+  int64_t budget_of_two = 0, min_budget = 0, range_bytes = 0;
+  {
+    const MemoryPlan four = plan(4);
+    EXPECT_EQ(four.execution.blocks, 4);
+    EXPECT_EQ(four.execution.prefetch, 2);
+    EXPECT_TRUE(four.exact) << four.why_inexact;
+    budget_of_two = four.speed[1].budget;
+    min_budget = four.min_budget;
+    range_bytes = four.worst.range_bytes;
+  }
   // With no memory outside the ledger, a budget is a cap.
   const int64_t held = ledger.held();
-  ledger.set_cap(four.speed[1].budget);
+  ledger.set_cap(budget_of_two);
   EXPECT_EQ(plan(4).execution.blocks, 2);
-  ledger.set_cap(four.speed[1].budget - 1);
+  ledger.set_cap(budget_of_two - 1);
   EXPECT_EQ(plan(4).execution.blocks, 1);
-  ledger.set_cap(four.min_budget);
-  const MemoryPlan min = plan(4);
-  EXPECT_EQ(min.execution.blocks, 1);
-  EXPECT_EQ(min.worst.range_bytes, four.worst.range_bytes);
-  EXPECT_EQ(min.min_budget, four.min_budget);
-  ledger.set_cap(four.min_budget - 1);
+  ledger.set_cap(min_budget);
+  {
+    const MemoryPlan min = plan(4);
+    EXPECT_EQ(min.execution.blocks, 1);
+    EXPECT_EQ(min.worst.range_bytes, range_bytes);
+    EXPECT_EQ(min.min_budget, min_budget);
+  }
+  ledger.set_cap(min_budget - 1);
   EXPECT_FALSE(plan(4).feasible);
   EXPECT_THROW(require_feasible(plan(4)), BudgetTooSmall);
   EXPECT_EQ(ledger.held(), held);
