@@ -33,6 +33,24 @@ RunOptions options_of(const SeededStage& seeded, RunOptions run) {
   return run;
 }
 
+// Frees the places of tensors in all plans but the one with the largest peak, which the run's manifest
+// describes by module. Otherwise each stage would leave less memory for the next one.
+void free_places(std::vector<TrainedStage>& done) {
+  const auto peak = [](const TrainedStage& stage) { return stage.report.fit.plan.peak; };
+  const auto largest = std::ranges::max_element(done, {}, peak);
+  for (auto stage = done.begin(); stage != done.end(); ++stage) {
+    if (stage == largest) continue;
+    MemoryPlan& plan = stage->report.fit.plan;
+    plan.training.reset();
+    plan.prediction.reset();
+    plan.worst.plan.reset();
+    ExecutionPlan& execution = plan.execution;
+    for (auto* planner : {&execution.training, &execution.prediction, &execution.teaching,
+                          &execution.device_training, &execution.device_prediction})
+      planner->reset();
+  }
+}
+
 }  // namespace
 
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const RunOptions& run_options,
@@ -58,6 +76,7 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     report.measured_peak =
         memory ? memory->peak_anonymous() : run.memory.outside_ledger + Ledger::process().peak();
     done.push_back({seeded.seed, std::move(report)});
+    free_places(done);
   }
   return done;
 }

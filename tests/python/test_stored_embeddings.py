@@ -155,10 +155,12 @@ def test_a_file_that_is_too_large_is_refused_before_the_first_step(bare, recipe)
     assert not (bare.folder / "limited").exists()
 
 
-def test_a_lost_table_is_an_error_that_names_it(bare, recipe):
-    bare.train("lost", recipe, *DISK, "-O", "training.max_epochs=1")
-    (bare.folder / "lost" / "seed-42" / "gnn" / "embedding.rows").unlink()
-    done = train(bare, recipe, "lost", "--resume", *DISK)
+@pytest.mark.parametrize("place", [DISK, ()])
+def test_a_lost_table_is_an_error_that_names_it(bare, recipe, place):
+    name = f"lost-{len(place)}"
+    bare.train(name, recipe, *DISK, "-O", "training.max_epochs=1")
+    (bare.folder / name / "seed-42" / "gnn" / "embedding.rows").unlink()
+    done = train(bare, recipe, name, "--resume", *place)
     assert done.returncode == 1 and "embedding.rows: the table of embeddings of this run is missing" in done.stderr
 
 

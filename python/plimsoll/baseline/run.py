@@ -63,7 +63,14 @@ class BaselineRun:
         return np.asarray(seeds.nodes, np.int64)[labelled], _times(seeds.time, split)[labelled]
 
     def labels(self, split: str) -> NDArray[np.float64]:
-        return np.asarray(self.task[split].target, np.float64)[self._labelled(split)]
+        """The labels of the labelled seeds. Texts are numbered as in the split train, as the network numbers its classes."""
+        seeds = self.task[split]
+        labels = np.asarray(seeds.target, np.float64)[self._labelled(split)]
+        if not seeds.has_texts:
+            return labels
+        number = {text: code for code, text in enumerate(self.task["train"].vocabulary)}
+        numbers = np.array([number.get(text, np.nan) for text in seeds.vocabulary], np.float64)
+        return numbers[labels.astype(np.int64)]
 
     def ends(self, split: str, times: Ints, copy: int) -> Ints:
         """The latest times from which seeds see rows. A copy of the training seeds has a lag of another split's seed each."""
@@ -77,7 +84,11 @@ class BaselineRun:
             return {"objective": "regression_l1" if self._recipe.get("relational.loss") == "absolute" else "regression", "metric": "l1"}
         if self.task.type == "binary_classification":
             return {"objective": "binary", "metric": "auc"}
-        return {"objective": "multiclass", "metric": "multi_logloss", "num_class": 1 + int(self.labels("train").max())}
+        return {"objective": "multiclass", "metric": "multi_logloss", "num_class": self._classes()}
+
+    def _classes(self) -> int:
+        """The number of outputs of the network, which also counts the labels of validation seeds."""
+        return max(2, 1 + max(int(self.labels(split).max()) for split in ("train", "val")))
 
     @property
     def _completes_column(self) -> bool:

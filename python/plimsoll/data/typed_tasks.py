@@ -56,6 +56,11 @@ class Seeds:
         return self._graph._column(self._target["valid"]).view(bool)
 
     @property
+    def has_texts(self) -> bool:
+        """Whether the targets are codes of texts, which `vocabulary` has."""
+        return self._target is not None and "vocabulary" in self._target
+
+    @property
     def vocabulary(self) -> list[str]:
         """The text of each code of text targets; each split has its own codes. Errors: `UsageError` for other
         targets.

@@ -147,6 +147,11 @@ std::optional<Position> Checkpoints::load(const TrainingState& state,
             "with --force");
       ReadPosition read = read_position(file);
       read_epochs(file.tensor("epochs"), read.position.epoch - 1, read.position.epochs);
+      if (state.table == nullptr && file.tensors().contains(kPlaces))
+        throw Failure(fmt::format(
+            "{}: the table of embeddings of this run is missing; put it back, or start again with "
+            "--force",
+            (folder_.parent_path() / StoredTable::kFile).string()));
       const auto mine = state.tensors();
       const bool was_in_memory = state.table != nullptr && !file.tensors().contains(kPlaces);
       // The best weights of a table in memory are the first of all best weights.

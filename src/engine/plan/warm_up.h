@@ -36,14 +36,14 @@ constexpr int64_t kHeapSlack = 640 * kKiB;
 inline int64_t heap_slack_per_block(size_t tensors) {
   constexpr size_t kOfTensor = 1280, kFirst = 128, kInSlack = 128;
   const size_t more = tensors - std::min(tensors, kFirst + kInSlack);
-  return static_cast<int64_t>((std::min(tensors, kFirst) + more) * kOfTensor);
+  return static_cast<int64_t>((std::min(tensors, kFirst) + 2 * more) * kOfTensor);
 }
 
 /// Returns the slack for the objects of `parameters` parameters: their tensors, those of their sums of
 /// gradients and of the optimizer's state, and their names in a checkpoint. kHeapSlack holds those of the
 /// first 64. Measured with models of linked tables, which have hundreds (bench/results/relational.md).
 inline int64_t heap_slack_of_parameters(size_t parameters) {
-  constexpr size_t kOfParameter = 2560, kInSlack = 64;
+  constexpr size_t kOfParameter = 3584, kInSlack = 64;
   return static_cast<int64_t>((parameters - std::min(parameters, kInSlack)) * kOfParameter);
 }
 
