@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "memory/ledger.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {
@@ -20,16 +21,13 @@ constexpr VersionedSizes kTable{.rows = 50, .width = 3, .moments = 2};
 
 class VersionedRowsTest : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static VersionedRows table() {
     return {kTable,
             [](int64_t row, std::span<float> to) { std::ranges::fill(to, -static_cast<float>(row)); }};
   }
   fs::path path() const { return folder_ / "rows"; }
 
-  fs::path folder_ = fs::path(testing::TempDir()) / "versioned_rows";
+  TempFolder folder_;
 };
 
 // A row as [weights | moments].

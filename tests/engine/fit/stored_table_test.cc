@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "engine/blocks/batch_sum.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int64_t kRows = 60, kWidth = 4, kSlots = 12, kOfStep = 10;
 constexpr uint64_t kSeed = 11;
@@ -57,15 +56,13 @@ struct Model {
 
 class StoredTableTest : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
   StoredTable::Options options() const {
     return {.sizes = {.rows = kRows, .width = kWidth, .moments = 2},
             .slots = kSlots,
             .seed = kSeed,
-            .folder = folder_};
+            .folder = folder_.path()};
   }
-  fs::path folder_ = fs::path(testing::TempDir()) / "stored_table";
+  TempFolder folder_;
 };
 
 TEST_F(StoredTableTest, StepsHaveTheBitsOfATableInMemory) {
