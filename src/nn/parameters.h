@@ -54,8 +54,8 @@ class GivenValues {
 };
 
 /// For its lifetime, parameters with this name that this thread creates have only the rows that fit into the
-/// slots of `stored`, which must outlive them. Their initial values are not set: initial_values() computes
-/// those of a row. Cannot be nested.
+/// slots of `stored`, which must outlive them. Their initial values are not set;
+/// initial_values() computes them for one row. Cannot be nested.
 class StoredParameter {
  public:
   StoredParameter(const std::string& name, StoredRows& stored);

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// A table of embeddings [R, F] on a disk. A parameter [slots, F] holds some of its rows in memory: those
-/// that a step needs, and others as a cache. Thread-safe, except for all().
+/// A table of embeddings [R, F] on a disk. A parameter [slots, F] holds some of its rows in memory: the
+/// rows of the current step, and others as a cache. Thread-safe, except for all().
 class StoredRows {
  public:
   virtual ~StoredRows() = default;

@@ -18,7 +18,7 @@ struct ProfileSection {
   bool operators = false;  ///< Also trace torch's operators, which costs additional time.
 };
 
-/// Where a table of learned embeddings is: in memory, or in a file of which memory holds some rows.
+/// Where a table of learned embeddings is stored: in memory, or in a file, with some of its rows in memory.
 /// `automatic` keeps it in memory if it fits the budget.
 enum class EmbeddingPlace : uint8_t { automatic, memory, disk };
 template <>

@@ -18,8 +18,8 @@ namespace plimsoll {
 /// Metadata key of RunOptions::roundings in a checkpoint.
 inline constexpr const char* kRoundings = "plimsoll.roundings";
 
-/// A copy of the weights of the best epoch, without those of a StoredTable. Its memory is allocated once, so
-/// that storing a better epoch needs no memory.
+/// A copy of the weights of the best epoch, without those of a StoredTable. Storing a better epoch needs no
+/// memory, because all of it is allocated at the start.
 class BestWeights {
  public:
   explicit BestWeights(const ParameterList& parameters);

@@ -25,8 +25,8 @@ namespace plimsoll {
 /// called on several threads at once; other functions only between two steps.
 class StoredTable final : public StoredRows {
  public:
-  /// The sizes of the table, and the number of slots, at least the most rows that a step looks up. `seed` is
-  /// that of the model.
+  /// The sizes of the table, and the number of slots: at least the maximum number of rows that a step looks
+  /// up. The model's `seed` determines the initial rows.
   struct Options {
     VersionedSizes sizes = {};
     int64_t slots = 0;

@@ -49,8 +49,8 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 ///
 /// Errors: BudgetTooSmall, with the smallest budget that works, if the budget does not even fit one thread
 /// without caches; BudgetExceeded if memory runs out before the need is known, or if there is no budget;
-/// those of the topology; InputError; Failure (disk); RankLost, and Interrupted or Failure if another rank
-/// had an error.
+/// every error of the topology; InputError; Failure (disk); RankLost, and Interrupted or Failure if another
+/// rank had an error.
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);

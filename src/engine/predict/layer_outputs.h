@@ -15,8 +15,8 @@ class LayerOutputs {
 
   /// Begins, or begins again, with the first node that this process computes. Errors: those of add().
   virtual void begin() = 0;
-  /// Adds rows, f32 [nodes, hidden] from node `first` on, in the order of nodes. Errors: Failure (disk), and
-  /// those of the implementation.
+  /// Adds rows, f32 [nodes, hidden] from node `first` on, in the order of nodes. Errors: Failure (disk);
+  /// an implementation may have more.
   virtual void add(int64_t first, std::span<const float> rows) = 0;
   /// Returns about how many nodes are done if this process has computed its nodes before `node`.
   virtual int64_t estimate_done(int64_t node) const = 0;

@@ -14,8 +14,8 @@ std::unique_ptr<ColumnSink> make_target_sink(DataSetWriter& set, const TaskSpec&
                                              const std::string& split, const ArrowType& type,
                                              const std::string& where);
 
-/// Completes the targets, and returns their entry for the manifest. Errors: InputError if they have a type
-/// that cannot be stored.
+/// Completes the targets, and returns their entry for the manifest. Errors: InputError if their
+/// type cannot be stored.
 Json finish_targets(ColumnSink& sink, const std::string& where);
 
 }  // namespace plimsoll

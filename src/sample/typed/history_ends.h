@@ -9,10 +9,10 @@ namespace plimsoll {
 /// The end of each seed's history: the latest time from which the seed sees rows.
 ///
 /// A seed sees rows up to its own time, but none after `last_time`. The lag of a seed is the time between the
-/// end of its history and the seed. If training seeds are lagged, each of their samples has the lag of a seed
-/// of another split, drawn uniformly from these seeds. A model then learns from histories that end as early
-/// as those of the seeds that it will be evaluated on. Times of other splits are used for this, but none of
-/// their labels or rows.
+/// end of its history and the seed. If training seeds are lagged, each of their samples has the lag of a
+/// random seed; each seed of the other splits is equally likely. A model then learns from histories that end
+/// as early as those of the seeds that it will be evaluated on. Times of other splits are used for this, but
+/// none of their labels or rows.
 ///
 /// A drawn lag is a function of (seed of the run, sample, entity and time of the seed) only. Thread-safe.
 class HistoryEnds {

@@ -17,7 +17,7 @@ VersionedSizes sizes_of(const GnnStageOptions& options) {
 }
 
 // Returns an upper bound of the number of different rows that a step looks up, in any epoch.
-int64_t most_rows_of_step(const GnnStageOptions& options, int64_t rows) {
+int64_t max_rows_of_step(const GnnStageOptions& options, int64_t rows) {
   int64_t largest = 1;
   for (const GraphShape& shape : options.shapes.stored()) largest = std::max(largest, int64_t{shape.nodes});
   return std::min(options.recipe->training.batch_size * largest, rows);
@@ -73,7 +73,7 @@ PlacedTable place_table(const GnnStageOptions& options, const PlanWithTable& pla
   if (!on_disk && !is_hopeless_in_memory(options, sizes))
     if (std::optional<MemoryPlan> in_memory = plan_in_memory(plan)) return {{}, std::move(*in_memory)};
   StoredTable::Options stored{.sizes = sizes,
-                              .slots = most_rows_of_step(options, sizes.rows),
+                              .slots = max_rows_of_step(options, sizes.rows),
                               .seed = static_cast<uint64_t>(options.recipe->seed),
                               .folder = options.run.folder};
   PlacedTable least{stored, plan(stored)};
