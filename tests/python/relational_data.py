@@ -1,5 +1,10 @@
 """A small set of linked tables with times in RelBench's folder format, made up: users place orders in shops."""
 
+import json
+import signal
+import subprocess
+import time
+
 import numpy as np
 import pytest
 
@@ -72,3 +77,17 @@ def write_folder(path, orders, users=40, shops=5, seed=0, hidden=""):
 def write_recipe(path, task, more=""):
     path.write_text(RECIPE.format(task=task, more=more and f", {more}"))
     return path
+
+
+def weights_after_a_kill(command, run):
+    """Kills a training run after its first checkpoint, resumes it, and returns its weights."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoints = run / "seed-42" / "gnn" / "checkpoints"
+    while process.poll() is None and not (checkpoints.is_dir() and any(checkpoints.iterdir())):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL, "the run ended before it was stopped"
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["weights"]

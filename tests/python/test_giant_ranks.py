@@ -1,22 +1,20 @@
 """Evaluation and prediction of one giant graph on several ranks: the bytes of one process, and how ranks end together."""
 
 import json
-import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
+from rank_processes import LIMIT_S, ended, start
 
 package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 dist = pytest.importorskip("torch.distributed")
 if not dist.is_available() or not dist.is_gloo_available():
     pytest.skip("this torch has no gloo", allow_module_level=True)
 
-LIMIT_S = 300
 NODES = 6000
 RECIPE = ("task: {task}\ngnn: {{hidden: 16, layers: 2, conv: {conv}}}\nsampling: {{fan_outs: [4, 4]}}\n"
           "training: {{max_epochs: 1, batch_size: 512}}\n")
@@ -43,29 +41,6 @@ def giant(tmp_path_factory):
     train(folder, "node_classification", folder / "graph", "gcn")
     train(folder, "link_prediction", folder / "split")
     return folder
-
-
-def start(count, words_of, env_of=lambda rank: {}):
-    """Ranks by hand, as a launcher starts them."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    processes = []
-    for rank in range(count):
-        place = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
-                 "PLIMSOLL_RANKS_TIMEOUT_S": 60} | env_of(rank)
-        processes.append(subprocess.Popen([sys.executable, "-m", "plimsoll", *map(str, words_of(rank))], text=True,
-                                          env=os.environ | {key: str(value) for key, value in place.items()},
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    return processes
-
-
-def ended(processes):
-    done = []
-    for process in processes:
-        _, err = process.communicate(timeout=LIMIT_S)
-        done.append((process.returncode, err))
-    return done
 
 
 def same_evaluation(run, data):
@@ -121,10 +96,10 @@ def predict_words(giant, out, *more):
 def test_other_nodes_and_other_data_are_refused_by_all(giant, tmp_path):
     for rank, text in enumerate(("1\n2\n", "1\n")):
         (tmp_path / f"{rank}.txt").write_text(text)
-    for code, text in ended(start(2, lambda rank: predict_words(giant, tmp_path / "out", "--nodes", tmp_path / f"{rank}.txt"))):
+    for code, _, text in ended(start(2, lambda rank: predict_words(giant, tmp_path / "out", "--nodes", tmp_path / f"{rank}.txt"))):
         assert code == 2 and "the ranks differ in --nodes: rank 0 has" in text, text
     sets = [giant / "graph", giant / "split"]
-    for code, text in ended(start(2, lambda rank: ["evaluate", giant / "node_classification", "--data", sets[rank]])):
+    for code, _, text in ended(start(2, lambda rank: ["evaluate", giant / "node_classification", "--data", sets[rank]])):
         assert code == 2 and "the ranks differ in data set: rank 0 has" in text, text
     assert not (tmp_path / "out").exists()
 
@@ -139,9 +114,9 @@ def test_a_full_disk_on_one_rank_ends_all(giant, tmp_path):
     processes = start(3, lambda rank: predict_words(giant, tmp_path / "out"))
     resource.prlimit(processes[1].pid, resource.RLIMIT_FSIZE, (limit, limit))
     done = ended(processes)
-    assert done[1][0] == 1 and "layer-0.f32" in done[1][1], done[1]
+    assert done[1][0] == 1 and "layer-0.f32" in done[1][2], done[1]
     for rank in (0, 2):
-        code, text = done[rank]
+        code, _, text = done[rank]
         assert (code == 1 and "rank 1 failed" in text) or (code == 75 and "rank 1 (process " in text), done[rank]
     assert not (tmp_path / "out").exists()
     # A rank that is ended cannot remove its files of layers. The next process does.
@@ -162,6 +137,6 @@ def test_a_lost_rank_ends_the_others(giant, tmp_path):
     begin = time.monotonic()
     done = ended(processes)
     assert time.monotonic() - begin < 30
-    for code, text in done[:2]:
+    for code, _, text in done[:2]:
         assert code == 75 and "rank 2 (process " in text and "has ended; start all ranks again" in text, done
     assert not (tmp_path / "out").exists()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import slurm
+from rank_processes import LIMIT_S, ended, free_port, start
 
 package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 dist = pytest.importorskip("torch.distributed")
@@ -22,7 +23,6 @@ if not dist.is_available() or not dist.is_gloo_available():
 
 from conftest import REPOSITORY  # noqa: E402
 
-LIMIT_S = 300
 PROGRAM = Path(package.__file__).parent / "bin" / "plimsoll"
 
 
@@ -48,33 +48,6 @@ def arguments(frames, run, *more):
     return ["train", str(REPOSITORY / "recipes" / "gat.yaml"), "--data", str(frames), "--run", str(run), "--threads", "1",
             "--json", "-O", "training.max_epochs=2", "-O", "training.batch_size=64", "-O", "training.block.graphs=8",
             "-O", "training.checkpoint_every_s=0", *more]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start(count, command_of, port=None, only=None, seconds=120, env=lambda rank: {}):
-    """Ranks by hand, as a launcher starts them."""
-    port = port or free_port()
-    processes = []
-    for rank in only or range(count):
-        place = {"RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port,
-                 "PLIMSOLL_RANKS_TIMEOUT_S": seconds} | env(rank)
-        processes.append(subprocess.Popen([sys.executable, "-m", "plimsoll", *command_of(rank)], text=True,
-                                          env=os.environ | {key: str(value) for key, value in place.items()},
-                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    return processes
-
-
-def ended(processes):
-    done = []
-    for process in processes:
-        out, err = process.communicate(timeout=LIMIT_S)
-        done.append((process.returncode, out, err))
-    return done
 
 
 def summary_of(out):

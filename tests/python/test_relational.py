@@ -2,15 +2,13 @@
 
 import csv
 import json
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
-from relational_data import CUTS, DAY, START, orders_table, write_folder, write_recipe
+from relational_data import CUTS, DAY, START, orders_table, weights_after_a_kill, write_folder, write_recipe
 
 pa = pytest.importorskip("pyarrow")
 
@@ -110,16 +108,7 @@ def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
     recipe = write_recipe(tmp_path / "part.yaml", "busy")
     command = [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(data), "--run", str(tmp_path / "part"), "--json", "-O",
                "training.max_epochs=20"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    checkpoints = tmp_path / "part" / "seed-42" / "gnn" / "checkpoints"
-    while process.poll() is None and not (checkpoints.is_dir() and any(checkpoints.iterdir())):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert process.returncode == -signal.SIGKILL, "the run ended before it was stopped"
-    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["weights"] == whole["weights"]
+    assert weights_after_a_kill(command, tmp_path / "part") == whole["weights"]
 
 
 def test_a_run_that_resume_makes_longer_has_the_weights_of_a_long_run(made, train):

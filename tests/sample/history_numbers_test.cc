@@ -63,6 +63,22 @@ TEST(HistoryNumbers, EqualALoopOverAllEdges) {
       }
 }
 
+TEST(HistoryNumbers, CountEarlyEdgesInSpansOfAWholeCentury) {
+  RandomTypedGraph graph = graph_of_days();
+  for (int64_t& time : graph.order_time)
+    time -= 106'000 * kDayOfTest;  // In 1679, two years after the first moment.
+  const TypedTopology topology = graph.topology();
+  const HistoryNumbers history(topology, RandomTypedGraph::kUsers, {0, 1, 2, 3}, {36'500});
+  for (int64_t user = 0; user < graph.users; ++user) {
+    std::vector<float> found(static_cast<size_t>(history.numbers()));
+    history.write(user, (RandomTypedGraph::kTimes - 106'000) * kDayOfTest, found.data());
+    EXPECT_EQ(found[0], found[1]) << user;
+    history.write(user, 106'000 * kDayOfTest, found.data());
+    EXPECT_EQ(found[0], 0) << user;
+    EXPECT_TRUE(found[3] == 0 || found[3] > log_of(211'000)) << user;
+  }
+}
+
 // Edges without times, with the times of their targets, or with sources of other times have no numbers.
 TEST(HistoryNumbers, DescribeOnlyEdgesWhoseTimesDecide) {
   const RandomTypedGraph graph = graph_of_days();

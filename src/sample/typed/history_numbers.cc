@@ -15,8 +15,16 @@ float log_count(const EdgeRange& edges) {
   return static_cast<float>(std::log1p(static_cast<double>(edges.degree)));
 }
 
-float log_days(int64_t nanoseconds) {
+// Two times may be further apart than an int64_t can tell, but not than a uint64_t can.
+float log_days(int64_t earlier, int64_t later) {
+  const uint64_t nanoseconds = static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier);
   return static_cast<float>(std::log1p(static_cast<double>(nanoseconds) / static_cast<double>(kDay)));
+}
+
+// Returns the first moment of the last `days` days until `end`.
+int64_t first_moment(int64_t end, int64_t days) {
+  int64_t first = 0;
+  return __builtin_sub_overflow(end, days * kDay - 1, &first) ? kFirstMoment : first;
 }
 
 }  // namespace
@@ -45,11 +53,11 @@ float* HistoryNumbers::write_type(size_t edge_type, int64_t node, int64_t end, f
   topology_.lists(edge_type).read_lists(std::span(&node, 1), std::span(&list, 1));
   const EdgeRange all = known_.within(edge_type, node, list, {kFirstMoment, end});
   for (const int64_t days : days_)
-    *numbers++ = log_count(known_.within(edge_type, node, all, {end - days * kDay + 1, end}));
+    *numbers++ = log_count(known_.within(edge_type, node, all, {first_moment(end, days), end}));
   *numbers++ = log_count(all);
   const bool has_edges = all.degree > 0;
-  *numbers++ = has_edges ? log_days(end - time_of(edge_type, all.first + all.degree - 1)) : 0;
-  *numbers++ = has_edges ? log_days(end - time_of(edge_type, all.first)) : 0;
+  *numbers++ = has_edges ? log_days(time_of(edge_type, all.first + all.degree - 1), end) : 0;
+  *numbers++ = has_edges ? log_days(time_of(edge_type, all.first), end) : 0;
   return numbers;
 }
 
