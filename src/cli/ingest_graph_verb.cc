@@ -265,8 +265,9 @@ void add_ingest_graph(CLI::App& ingest) {
                   "Order nodes by ID (none), by degree (most connected first), by frequency (most often "
                   "sampled first), or by partition (parts with few edges between them)");
   graph
-      ->add_option("--shard", options->shard,
-                   "Make only shard I of N, from whole edge files; `plimsoll merge` joins the shards")
+      ->add_option(
+          "--shard", options->shard,
+          "Make only shard I (from 1) of N, from whole edge files; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");

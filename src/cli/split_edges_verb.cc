@@ -58,7 +58,9 @@ void add_split_edges(CLI::App& app) {
   auto options = std::make_shared<SplitEdgesVerbOptions>();
   EdgeSplitOptions& split = options->split;
   CLI::App* verb = app.add_subcommand("split-edges", "Hold out edges of a graph for link prediction");
-  verb->add_option("graph", split.graph, "The graph")->required()->type_name("GRAPH");
+  verb->add_option("graph", split.graph, "The folder of a graph that `plimsoll ingest graph` made")
+      ->required()
+      ->type_name("GRAPH");
   verb->add_option("--out", split.out, "Write the graph without the held-out edges to this folder")
       ->required()
       ->type_name("DIR");

@@ -85,7 +85,7 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
           ->type_name("BYTES|SHARE%");
   add_device_model(*verb, options->device,
                    "Plan for a GPU of this model, such as v100-16, which need not be in this machine, and "
-                   "show the largest blocks for all models; docs/gpu.md lists the models");
+                   "show the largest blocks that fit each known GPU; docs/gpu.md lists them");
   verb->add_option("--graphs-per-s", options->graphs_per_s,
                    "Estimate the hours of training from this rate, measured in a run on this GPU")
       ->check(CLI::PositiveNumber)
@@ -196,7 +196,8 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
                    "Read the cluster's settings for jobs from this YAML file; default: PLIMSOLL_SITE, else "
                    "~/.config/plimsoll/site.yaml")
       ->type_name("FILE");
-  verb->add_flag("--in-place", options->in_place, "Have the job read DIR itself instead of staging a copy");
+  verb->add_flag("--in-place", options->in_place,
+                 "Have the job read the folder of --data itself instead of staging a copy");
   verb->add_flag("--submit", options->submit, "Write the job to RUN.sbatch and submit it with sbatch");
   verb->add_option("--device", options->device.device,
                    "Request a GPU for each process and run blocks on it: cuda; default: cpu")
@@ -210,8 +211,9 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   add_ranks(*verb, options->ranks,
             "Run this number of processes, which srun starts on one node; --budget, --threads and "
             "--device-budget apply to each process");
-  verb->add_option("--command", options->command,
-                   "Run this verb with its arguments instead of training; give both after `--`")
+  verb->add_option(
+          "--command", options->command,
+          "Run another verb instead of training: end the command line with `-- VERB ARGS`, without --command")
       ->type_name("VERB ARGS")
       ->allow_extra_args(false);
   options->resources.add_budget(*verb);

@@ -55,7 +55,9 @@ void add_walks(CLI::App& app) {
   MakeWalksOptions& make = options->make;
   CLI::App* verb =
       app.add_subcommand("walks", "Write random walks through a graph, uniform or biased as in node2vec");
-  verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");
+  verb->add_option("graph", make.graph, "The folder of a graph that `plimsoll ingest graph` made")
+      ->required()
+      ->type_name("GRAPH");
   verb->add_option("--out", make.out, "Write the walks to this folder")->required()->type_name("DIR");
   verb->add_option("--length", make.walks.length, "Give each walk this number of steps")
       ->capture_default_str();

@@ -17,7 +17,8 @@
 
 namespace plimsoll {
 
-/// Data of a few consecutive batches in a scratch file: their notes, and the rows that they need. Rows are
+/// Data of a few consecutive batches in a scratch file: their notes, which are bytes of the caller, and the
+/// rows that they need. Rows are
 /// stored once each, in ascending order; rows that are kept in memory are not stored.
 struct Pack {
   int64_t first_batch = 0;
@@ -36,8 +37,8 @@ struct Pack {
 /// Rows of the packs of a round, one pack after the other. A file has fewer than 2^32 rows.
 using PackedRows = Vector<uint32_t, Tag::cache>;
 
-/// Sizes of packs and buffers. Unless stated otherwise they are in bytes, and multiples of the alignment of
-/// the scratch file.
+/// Sizes of packs and buffers, in bytes unless stated otherwise. `round`, `pack`, `notes` and `buffer` are
+/// multiples of ScratchFile::kAlignment.
 struct PackSizes {
   int64_t round = 0;   ///< Scratch file bytes per round.
   int64_t pack = 0;    ///< Bytes for the rows of a pack.
@@ -47,8 +48,9 @@ struct PackSizes {
   int64_t piece = 0;   ///< Number of rows that are read at a time.
   int64_t reader = 0;  ///< Buffers of the reader.
 
-  /// Returns the sizes for packs that need `bytes` of memory, for batches of at most `max_rows` rows and
-  /// notes of at most `max_note` bytes.
+  /// Derives the sizes from `bytes`, the memory of the whole cache; the caller must check that memory_bytes()
+  /// fits. `round` is the size of a round in the scratch file, a multiple of its alignment. Batches have at
+  /// most `max_rows` rows and notes at most `max_note` bytes.
   static PackSizes of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t max_rows,
                       int64_t max_note);
   static int64_t aligned(int64_t bytes) {
@@ -74,8 +76,8 @@ class PackRound {
   /// wait until the last batch is added.
   static constexpr int64_t kMaxBatches = 2048;
   /// Adds a batch: its rows, which must be distinct, and a note, which is returned together with the rows.
-  /// Returns false, with nothing changed, if the round is full. Errors: those of the scratch file; Failure
-  /// for a batch that is too long.
+  /// Returns false, without adding the batch, if the round is full; then call write(). Errors: those of the
+  /// scratch file; Failure for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
   /// Writes the round. The first call also reads the kept rows. Returns false if `stop` was requested.
   /// Errors: those of RowReader::read() and of the scratch file.

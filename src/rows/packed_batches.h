@@ -22,8 +22,8 @@ class PackedBatches {
   /// scratch file.
   virtual bool begin_round(const std::stop_token& stop) = 0;
   /// Adds a batch: its rows, which must be distinct, and a note, which is returned together with the rows.
-  /// Returns false, with nothing changed, if the round is full. The batches of a round can be read once it is
-  /// written. Errors: those of the scratch file; Failure for a batch that is too long.
+  /// Returns false, without adding the batch, if the round is full. The batches of a round can be read once
+  /// it is written. Errors: those of the scratch file; Failure for a batch that is too long.
   virtual bool add(std::span<const int64_t> rows, std::span<const std::byte> note) = 0;
   /// Writes the round. Returns false if `stop` was requested. Errors: those of RowReader::read() and of the
   /// scratch file.

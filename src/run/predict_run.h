@@ -4,8 +4,9 @@
 
 namespace plimsoll {
 
-/// Predicts a data set with the model of a run, and writes the predictions. Replaces request.recipe with that
-/// of the run. Returns the number of rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
+/// Predicts all items of a data set with the model of a run, and writes the predictions. Replaces
+/// request.recipe with that of the run. With request.exchange all ranks must call it. Returns the number of
+/// rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
 /// names the smallest budget that works.
 int64_t predict_run(PredictionRequest request);
 

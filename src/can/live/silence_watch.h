@@ -9,8 +9,8 @@ namespace plimsoll {
 /// A period without any frame on the bus that is too long.
 struct Silence {
   int64_t since_ns = 0;  ///< Time of the last frame.
-  int64_t time_ns = 0;   ///< Time when it was noticed: some ticks later.
-  float score = 0;       ///< Doublings by which it is longer than any benign silence.
+  int64_t time_ns = 0;   ///< since_ns plus the shortest number of ticks that is too long.
+  float score = 0;       ///< log2((time_ns - since_ns) / BusSilence::longest_ns).
 };
 
 /// Evaluates silence tick by tick, because windows consist of frames and a silent bus has none. Each silence
@@ -22,10 +22,10 @@ class SilenceWatch {
   /// silent.
   SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns, float threshold);
 
-  /// Adds frames, in order, up to the first one after a silence that is to be reported; call until() next.
-  /// Returns the number of frames added. Adding frames again has no effect.
+  /// Adds frames, in order, up to the first one after a silence that is to be reported; then call until()
+  /// with Returns the number of frames added. Adding frames again has no effect.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels);
-  /// The silence until this time, if it is to be reported now.
+  /// Returns the silence that lasts until this time if it is to be reported now, and marks it as reported.
   std::optional<Silence> until(int64_t now_ns);
 
  private:

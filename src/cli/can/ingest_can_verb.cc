@@ -96,7 +96,7 @@ void add_ingest_can(CLI::App& ingest) {
          "folder. If NAME starts with train and no folder name does, NAME applies to all captures")
       ->type_name("NAME");
   can->add_option("--shard", options->shard,
-                  "Make only shard I of N, from whole captures; `plimsoll merge` joins the shards")
+                  "Make only shard I (from 1) of N, from whole captures; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
   can->add_flag("--json", options->json, "Print the summary as JSON");

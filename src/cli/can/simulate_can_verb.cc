@@ -124,7 +124,7 @@ void add_simulate_can(CLI::App& verb) {
   can->add_flag("--label-silence", inject.label_silence,
                 "With --inject: also label frames as attacks while suppression keeps its target silent")
       ->needs(injected);
-  can->add_flag("--keep", inject.keep, "With --inject: also keep the recordings of the set unchanged")
+  can->add_flag("--keep", inject.keep, "With --inject: also copy the original recordings, unchanged")
       ->needs(injected);
   can->add_flag("--force", simulate.force, "Replace an existing output");
   can->add_flag("--json", options->json, "Print the summary as JSON");

@@ -76,7 +76,8 @@ void add_windows(CLI::App& app) {
                    "most a third of all its windows")
       ->check(at_least(0))
       ->type_name("WINDOWS");
-  verb->add_option("--shard", options->shard, "Make only shard I of N; `plimsoll merge` joins the shards")
+  verb->add_option("--shard", options->shard,
+                   "Make only shard I (from 1) of N; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   verb->add_flag("--force", options->windows.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "Print the summary as JSON");

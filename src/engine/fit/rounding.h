@@ -26,7 +26,8 @@ inline constexpr std::array<RoundingPart, 6> kRoundingParts = {{
     {"mkl_cbwr", "MKL_CBWR"},
 }};
 
-/// Returns how this process rounds: one text per part. Weights have the same bits if all parts are equal.
+/// Returns how this process rounds: one text per part. The same recipe, data and seed give the same
+/// bits if all parts are equal.
 /// Torch's BLAS (MKL) chooses its code by the maker of the processor, or by the environment variable
 /// MKL_CBWR.
 Json rounding_here();

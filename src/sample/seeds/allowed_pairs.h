@@ -10,8 +10,9 @@
 namespace plimsoll {
 
 /// Counts and lists, one by one, the pairs of nodes that may be drawn as negative edges. It is used when
-/// nearly all pairs are edges, so that random draws rarely find the other pairs. Not thread-safe: it keeps
-/// two times 8 bytes of scratch memory per node. The topology must outlive it.
+/// nearly all pairs are edges, so that random draws rarely find the other pairs. Not thread-safe. Needs
+/// up to 16 bytes per node. With `avoid_existing`, lists must ascend (require_ascending_lists()). The
+/// topology must outlive this object.
 class AllowedPairs {
  public:
   using IsAllowed = std::function<bool(int64_t node, int64_t neighbour)>;

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// Calls use(first, lists) for all nodes in order, some nodes at a time; lists[i] is the list of node first +
-/// i.
+/// Calls use(first, lists) for all nodes in order, up to 1,024 at a time; lists[i] is the list of node
+/// first + i. Errors: those of the topology and of `use`.
 template <typename Use>
 void stream_ranges(const Topology& topology, const Use& use) {
   constexpr int64_t kNodes = 1024;
@@ -27,6 +27,7 @@ void stream_ranges(const Topology& topology, const Use& use) {
 
 /// Calls use(node, neighbours) for all nodes in order. A list is passed in one or more parts, or none if it
 /// is empty; done(node) is called after the last part. Reads a bounded number of lists and edges at a time.
+/// Lists must be stored in the order of nodes. Errors: those of the topology and of the callbacks.
 template <typename Use, typename Done>
 void stream_lists(const Topology& topology, const Use& use, const Done& done) {
   constexpr int64_t kEdges = 4096;

@@ -10,8 +10,9 @@
 
 namespace plimsoll {
 
-/// Creates the model that a recipe describes for the seeds of a source. `classes` is the greatest label plus
-/// one; it is not read if a seed has TaskSeeds::target_width() targets, each of which has an output.
+/// Creates the model that a recipe describes for the seeds of a source. `classes`, the greatest label
+/// plus one, is for tasks with one label per seed. If TaskSeeds::target_width() is positive, the model has
+/// one output for each target, and `classes` is not read.
 std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const TypedSource& source,
                                                   int64_t classes);
 
@@ -19,7 +20,8 @@ std::unique_ptr<GraphModel> make_relational_model(const Recipe& recipe, const Ty
 std::unique_ptr<Objective> make_relational_objective(const Recipe& recipe, const GraphModel& model,
                                                      const TaskSeeds& seeds);
 
-/// Sets the units of a model of values to the mean and standard deviation of the labels of these seeds.
+/// Stores the mean and standard deviation (1 if it is 0) of these seeds' targets without NaN in the buffers
+/// of a regression model, which scales its outputs by them. Does nothing for other models.
 void learn_target_units(const TypedSource& source, std::span<const int64_t> seeds, const GraphModel& model);
 
 /// Writes a model as safetensors, with the identity of its training data, the number of its classes and, if
