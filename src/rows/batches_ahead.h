@@ -11,19 +11,20 @@
 namespace plimsoll {
 
 /// A queue of batches that are known before they are needed, so that their rows can be read in advance.
-/// `Batch` has rows(), which are distinct, and bytes(); both must be constant. Only read() may be called
-/// while another call runs.
+/// `Batch` has rows(), distinct row numbers, and bytes(), its own memory in bytes; both must be constant.
+/// Only read() may be called while another call runs.
 template <typename Batch>
 class BatchesAhead {
  public:
   struct Options {
     /// Approximate maximum bytes of the queued batches, not counting their rows.
     int64_t bytes = 0;
-    int64_t batches = 0;  ///< Maximum number of queued batches.
+    /// extend() adds nothing once more batches than this are queued.
+    int64_t batches = 0;
   };
   struct KnownBatch {
     Batch batch;
-    bool planned = false;
+    bool planned = false;  ///< Whether ScannedRows::plan() has requested its rows.
   };
 
   /// `rows` must outlive this object. If it is null, no rows are read ahead, and read() must not be called.
@@ -41,10 +42,10 @@ class BatchesAhead {
     bytes_ += batch.bytes();
     queue_.push_back({std::move(batch)});
   }
-  /// Adds batches as long as there is space for the batch and for the rows of earlier batches. next() returns
-  /// the batch after back(), or nothing. Adds only a few batches per call, so that the first batch does not
-  /// wait for many others. Errors of next() are ignored; the caller gets them again when it requests that
-  /// batch itself.
+  /// Plans the rows of queued batches in order, and adds batches while Options permits it and the rows of all
+  /// earlier batches are planned. next() returns the batch after back(), or nullopt. Adds only a few batches
+  /// per call, so that the first batch does not wait for many others. Exceptions from next() end the call and
+  /// are otherwise ignored; the caller gets them again when it requests that batch itself.
   template <typename Next>
   void extend(const Next& next) {
     try {
@@ -57,10 +58,11 @@ class BatchesAhead {
     } catch (const std::exception&) {
     }
   }
-  /// Sets the maximum number of batches.
+  /// Sets Options::batches.
   void limit(int64_t batches) { options_.batches = batches; }
 
-  /// Removes and returns the first batch. If it is planned, read() or drop() must be called for it.
+  /// Removes and returns the first batch; the queue must not be empty. If the batch is planned, read() or
+  /// drop() must be called for it.
   KnownBatch pop() {
     KnownBatch first = std::move(queue_.front());
     queue_.pop_front();
@@ -76,6 +78,7 @@ class BatchesAhead {
     else
       rows_->read(known.batch.rows(), out);
   }
+  /// Ends a batch that pop() returned without reading its rows. Does nothing if it is not planned.
   void drop(const KnownBatch& known) {
     if (known.planned) rows_->drop(known.batch.rows());
   }

@@ -18,7 +18,8 @@ class DirectRows {
   explicit DirectRows(const FeatureFile& file);
 
   int64_t width() const { return file_.width; }
-  /// Reserves memory (Tag::cache), so that read() allocates nothing for up to `rows` rows.
+  /// Reserves memory (Tag::cache), so that read() allocates nothing for up to `rows` rows. Errors:
+  /// BudgetExceeded.
   void reserve(int64_t rows) {
     const MutexLock lock(mutex_);
     wanted_.reserve(static_cast<size_t>(rows));

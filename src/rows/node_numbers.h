@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// A file in memory whose row i is the number i, as f32. It is used as the feature of nodes that have no
-/// features; a model uses it to look up the embedding of each node (nn/gnn.h). Immutable, so any number of
-/// threads may read it.
+/// features; a model uses it to look up the embedding of each node (nn/gnn.h). Needs 4 bytes per node,
+/// entered under Tag::columns. Immutable, so any number of threads may read it.
 class NodeNumbers {
  public:
   /// f32 represents all whole numbers up to this one.
@@ -23,7 +23,7 @@ class NodeNumbers {
   NodeNumbers(const NodeNumbers&) = delete;
   NodeNumbers& operator=(const NodeNumbers&) = delete;
 
-  /// The file, which exists as long as this object.
+  /// Returns the file, which exists as long as this object and can be opened only in this process.
   FeatureFile file() const;
 
  private:

@@ -17,8 +17,7 @@
 
 namespace plimsoll {
 
-/// Data of a few consecutive batches in a scratch file: their notes, which are bytes of the caller, and the
-/// rows that they need. Rows are
+/// Data of a few consecutive batches in a scratch file: their notes, and the rows that they need. Rows are
 /// stored once each, in ascending order; rows that are kept in memory are not stored.
 struct Pack {
   int64_t first_batch = 0;
@@ -37,26 +36,27 @@ struct Pack {
 /// Rows of the packs of a round, one pack after the other. A file has fewer than 2^32 rows.
 using PackedRows = Vector<uint32_t, Tag::cache>;
 
-/// Sizes of packs and buffers, in bytes unless stated otherwise. `round`, `pack`, `notes` and `buffer` are
-/// multiples of ScratchFile::kAlignment.
+/// Sizes of packs and buffers. Unless stated otherwise they are in bytes and, except for `reader`, multiples
+/// of ScratchFile::kAlignment.
 struct PackSizes {
   int64_t round = 0;   ///< Scratch file bytes per round.
-  int64_t pack = 0;    ///< Bytes for the rows of a pack.
-  int64_t notes = 0;   ///< Bytes for the notes of a pack.
+  int64_t pack = 0;    ///< Maximum bytes of the rows of a pack.
+  int64_t notes = 0;   ///< Maximum bytes of the notes of a pack; 0: no notes.
   int64_t packs = 0;   ///< Maximum number of packs in a round.
-  int64_t buffer = 0;  ///< Write buffer of one pack.
+  int64_t buffer = 0;  ///< Bytes of a write buffer.
   int64_t piece = 0;   ///< Number of rows that are read at a time.
-  int64_t reader = 0;  ///< Buffers of the reader.
+  int64_t reader = 0;  ///< Buffers of the RowReader; not aligned.
 
-  /// Derives the sizes from `bytes`, the memory of the whole cache; the caller must check that memory_bytes()
-  /// fits. `round` is the size of a round in the scratch file, a multiple of its alignment. Batches have at
-  /// most `max_rows` rows and notes at most `max_note` bytes.
+  /// Returns sizes that suit a total memory of `bytes`, for rounds of `round` bytes, batches of at most
+  /// `max_rows` rows and notes of at most `max_note` bytes. They may need more than `bytes`: the caller
+  /// compares memory_bytes() with it.
   static PackSizes of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t max_rows,
                       int64_t max_note);
+  /// Rounds up to a multiple of ScratchFile::kAlignment.
   static int64_t aligned(int64_t bytes) {
     return (bytes + ScratchFile::kAlignment - 1) / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
-  /// Memory (Tag::cache) that a PackRound needs.
+  /// Returns the bytes of memory (Tag::cache) that a PackRound needs.
   int64_t memory_bytes(const RowLayout& layout) const;
 };
 
@@ -64,29 +64,34 @@ struct PackSizes {
 /// copies their rows into the scratch file. Not thread-safe.
 class PackRound {
  public:
-  /// `kept` and `scratch` must outlive this object. Errors: those of RowReader, BudgetExceeded.
+  /// `kept` and `scratch` must outlive this object. Errors: those of RowReader, BudgetExceeded,
+  /// ThreadRefused.
   PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
             PinnedRows& kept, ScratchFile& scratch);
 
   /// Starts a round in the bytes offset .. offset + bytes - 1 of the scratch file; `bytes` is at most
-  /// sizes.round. The indices of its packs' rows are stored in `rows`, which must have capacity for them.
-  /// Waits for pending writes of a cancelled round. Errors: those of the scratch file.
+  /// sizes.round. Removes the content of `rows` and stores the rows of the packs in it, at most as many as
+  /// its capacity; it must stay valid until the next begin(). Waits for pending writes of a cancelled round.
+  /// Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
-  /// Maximum number of batches in a full-size round. It is bounded because the reader of the first batch must
-  /// wait until the last batch is added.
+  /// Maximum number of batches in a round of sizes.round bytes; a shorter round may have proportionally
+  /// fewer. It is bounded because the reader of the first batch must wait until the last batch is added.
   static constexpr int64_t kMaxBatches = 2048;
   /// Adds a batch: its rows, which must be distinct, and a note, which is returned together with the rows.
-  /// Returns false, without adding the batch, if the round is full; then call write(). Errors: those of the
-  /// scratch file; Failure for a batch that is too long.
+  /// Returns false, without adding the batch, if the round is full. Errors: those of the scratch file;
+  /// Failure if the batch's rows that are not kept need more than sizes.pack bytes, or its note more than
+  /// sizes.notes.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
-  /// Writes the round. The first call also reads the kept rows. Returns false if `stop` was requested.
-  /// Errors: those of RowReader::read() and of the scratch file.
+  /// Writes the round. The first call also reads the kept rows. Returns false, with the round incomplete, if
+  /// `stop` was requested; the next call must be begin(). Errors: those of RowReader::read() and of the
+  /// scratch file.
   bool write(const std::stop_token& stop);
-  /// The packs that write() wrote, in the order of their batches.
+  /// Returns the packs that write() wrote, in the order of their batches, until the next begin().
   Vector<Pack, Tag::cache>& packs() { return made_; }
 
+  /// Returns the index of the batch that add() adds next.
   int64_t end_batch() const { return open_.end_batch(); }
-  /// Bytes of the scratch file, as given to begin().
+  /// Returns the bytes given to begin().
   int64_t bytes() const { return bytes_; }
   RowCounters counters() const;
 

@@ -23,15 +23,17 @@ class PackedBatches {
   virtual bool begin_round(const std::stop_token& stop) = 0;
   /// Adds a batch: its rows, which must be distinct, and a note, which is returned together with the rows.
   /// Returns false, without adding the batch, if the round is full. The batches of a round can be read once
-  /// it is written. Errors: those of the scratch file; Failure for a batch that is too long.
+  /// it is written. Errors: those of the scratch file; Failure if the batch has more rows, or a longer note,
+  /// than the maximum given at construction.
   virtual bool add(std::span<const int64_t> rows, std::span<const std::byte> note) = 0;
-  /// Writes the round. Returns false if `stop` was requested. Errors: those of RowReader::read() and of the
-  /// scratch file.
+  /// Writes the round. Returns false if `stop` was requested; no batch of the round can then be read. Errors:
+  /// those of RowReader::read() and of the scratch file.
   virtual bool write(const std::stop_token& stop) = 0;
   /// Makes all later calls of read() throw this error.
   virtual void fail(std::exception_ptr error) = 0;
-  /// Drops all rounds. Batches added from now on are counted from 0 again and belong to `generation`. The
-  /// first generation is 0.
+  /// Drops all rounds, after waiting for calls of read() that are copying rows. Batches added from now on are
+  /// counted from 0 again and belong to `generation`. The first generation is 0. Must not be called while a
+  /// round is being made.
   virtual void forget(int64_t generation) = 0;
 
   /// Destination of the rows of a batch: [rows, row_bytes] or f32 [rows, F].
@@ -41,9 +43,10 @@ class PackedBatches {
   };
   using Placing = std::function<Place(std::span<const std::byte> note)>;
   /// Waits for batch `batch` of a generation, counted from 0 in the order of add(), and reads it. A batch can
-  /// be read only once: `place` is called with its note, which is then deleted. Returns false if the
-  /// generation has changed, or if a batch too far after this one has already been requested. Errors: those
-  /// given to fail() and those of the scratch file.
+  /// be read only once. Calls `place` with the batch's note, which is valid only during the call, and copies
+  /// the rows to where `place` returns. Returns false if the generation has changed, or if the batch was
+  /// dropped because a call waited for a much later one. Errors: the one given to fail(), those of the
+  /// scratch file and of `place`.
   virtual bool read(int64_t generation, int64_t batch, const Placing& place) = 0;
 
   virtual RowCounters counters() const = 0;

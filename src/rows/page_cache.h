@@ -27,7 +27,7 @@ struct NumberLayout {
 struct PageCounters {
   int64_t hits = 0;           ///< Numbers that were in memory.
   int64_t misses = 0;         ///< Numbers that were not in memory.
-  int64_t pages_read = 0;     ///< Pages read for the misses; a page counts once per call.
+  int64_t pages_read = 0;     ///< Pages read, including those that hold() and whole-file reads read.
   int64_t bytes_read = 0;     ///< Bytes of all reads, including the gaps between pages.
   double waited_seconds = 0;  ///< Time spent waiting for the disk.
 
@@ -36,8 +36,8 @@ struct PageCounters {
 
 /// Random access to single numbers of a file, with as many pages in memory as a budget allows. Accessing a
 /// number in memory costs a lookup in a table of all pages (5 bytes per page) and no system call. The missing
-/// pages of a call are read together, each once. The most used pages stay in memory (PageUses). If all pages
-/// fit, the first call reads the whole file, and later access is as fast as memory.
+/// pages of a call are read together, a large call in several parts. The most used pages stay in memory
+/// (PageUses). If all pages fit, the first call reads the whole file, and later access is as fast as memory.
 ///
 /// Any number of threads may call it at once; they take turns. The results do not depend on the budget.
 class PageCache {
@@ -50,12 +50,15 @@ class PageCache {
   };
 
   /// Opens the file. The cache holds no pages before resize(), but allocates bytes_for(0) under Tag::cache.
-  /// Errors: those of RowReader; UsageError if page_bytes is invalid.
+  /// Errors: those of RowReader; UsageError if page_bytes is invalid or the file has more than 2^31 - 1
+  /// pages.
   PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options);
 
-  /// Total memory of a cache that holds `pages` pages.
+  /// Returns the total bytes of a cache that holds `pages` pages.
   int64_t bytes_for(int64_t pages) const { return fixed_bytes_ + pages * slot_bytes(); }
+  /// Returns the smallest size that resize() accepts.
   int64_t min_bytes() const { return bytes_for(std::min<int64_t>(1, pages())); }
+  /// Returns the size that holds all pages.
   int64_t max_bytes() const { return bytes_for(pages()); }
   int64_t pages() const { return reader_.layout().rows; }
   int64_t numbers_per_page() const { return int64_t{1} << shift_; }
@@ -64,14 +67,16 @@ class PageCache {
   /// less than min_bytes(); BudgetExceeded (Tag::cache), after which the cache holds nothing.
   void resize(int64_t bytes);
   /// Reads the pages first .. first+count-1 in long reads. They stay until a page that is used more often
-  /// needs the space. Call it after resize(). Pages that do not fit are not read. Errors: those of
-  /// RowReader::read(), Interrupted.
+  /// needs the space. Call it at most once after a resize(), and before read(). Pages that do not fit are not
+  /// read; if all pages of the file fit, all are read. Errors: those of RowReader::read(), Interrupted.
   void hold(int64_t first, int64_t count);
 
-  /// Calls use(i, p) for each i, where p points to the number at index places[i] of the file. The later
-  /// numbers of the same page follow it in memory. The order is unspecified, several threads may call `use`
-  /// at once, and p is valid only during the call. `use` must not throw. Errors: those of RowReader::read().
-  /// After an error, `use` has not been called for some places, but the cache can still be read.
+  /// Calls use(i, p) for each i, where p points to the number at index places[i] of the file, which must be
+  /// less than NumberLayout::count. T must have number_bytes bytes. The later numbers of the same page follow
+  /// it in memory. The order is unspecified, several threads may call `use` at once, and p is valid only
+  /// during the call. `use` must not throw or call this object. Errors: those of RowReader::read();
+  /// Interrupted while the whole file is read. After an error, `use` has not been called for some places, but
+  /// the cache can still be read.
   template <typename T, typename Use>
   void read(std::span<const int64_t> places, const Use& use);
 

@@ -21,13 +21,14 @@ class PinnedRows {
   /// Selects the `rows` rows with the largest `uses` [rows of the file]; of rows with equal uses, the lower
   /// ones. Their memory is entered under Tag::cache. Errors: BudgetExceeded.
   PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
-  /// Returns the first pinned row >= `row`; RowSet::kNone if there is none.
+  /// Returns the first selected row >= `row`; RowSet::kNone if there is none.
   int64_t next(int64_t row) const { return set_.next(row); }
-  /// Stores the bytes of a pinned row.
+  /// Copies the row_bytes bytes of a row, which must be one of those selected.
   void put(int64_t row, const std::byte* bytes);
 
   bool has(int64_t row) const { return set_.has(row); }
-  /// Returns the bytes of a row; null if it is not pinned.
+  /// Returns the row_bytes bytes of a row, or null if it is not one of those selected. They are zero before
+  /// put().
   const std::byte* find(int64_t row) const {
     const int64_t index = set_.index(row);
     return index == RowSet::kNone ? nullptr : rows_.data() + index * row_bytes_;

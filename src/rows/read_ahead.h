@@ -14,26 +14,31 @@ namespace plimsoll {
 /// begin() and wait(). Between these calls, only this object may use the reader.
 class ReadAhead {
  public:
-  /// Allocates memory for `rows` rows (Tag::cache). If `rows` is 0, no thread is started. Errors:
-  /// BudgetExceeded, ThreadRefused.
+  /// Allocates memory for `rows` rows (Tag::cache). `reader` must outlive this object. If `rows` is 0, no
+  /// thread is started. Errors: BudgetExceeded, ThreadRefused.
   ReadAhead(RowReader& reader, int64_t rows);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
+  /// Returns the maximum number of rows per read.
   int64_t room() const { return room_; }
   /// Adds a row to the next read; `index` is its index in the batch. Must not be called when full().
   void add(int64_t row, int32_t index);
   bool full() const { return static_cast<int64_t>(index_.size()) == room_; }
   /// Starts to read the added rows.
   void begin();
-  /// Waits until the read is done. Errors: those of RowReader::read(); each is thrown once.
+  /// Waits until the read is done. Errors: those of RowReader::read(); each is thrown once, after removing
+  /// all rows.
   void wait();
 
-  /// Number of rows that were read and not cleared. They are in the order of add().
+  /// Returns the number of rows added since clear(). Rows are numbered in the order of add().
   size_t size() const { return index_.size(); }
+  /// Returns the index that was given to add() for row `i`.
   int32_t index(size_t i) const { return index_[i]; }
+  /// Returns the row_bytes bytes of row `i`, once wait() has returned.
   const std::byte* data(size_t i) const { return rows_.data() + i * row_bytes_; }
+  /// Removes all rows. Must not be called between begin() and wait().
   void clear();
 
  private:

@@ -15,6 +15,7 @@ class RowCopy {
  public:
   /// Copies rows of `row_bytes` bytes unchanged.
   explicit RowCopy(int64_t row_bytes) : bytes_(row_bytes), out_bytes_(row_bytes) {}
+  /// Widens rows to f32, unless they are stored as f32.
   explicit RowCopy(RowValues values)
       : values_(std::move(values)),
         widens_(values_.type != NumberType::f32),
@@ -23,7 +24,7 @@ class RowCopy {
 
   /// Bytes of a copied row.
   int64_t out_bytes() const { return out_bytes_; }
-  /// `out` must be aligned for f32 if rows are widened.
+  /// Copies one row to the out_bytes() bytes at `out`, which must be aligned for f32 if rows are widened.
   void copy(const std::byte* row, std::byte* out) const {
     if (widens_)
       values_.widen(row, {reinterpret_cast<float*>(out), static_cast<size_t>(values_.width)});

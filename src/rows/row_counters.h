@@ -9,8 +9,8 @@ struct RowCounters {
   int64_t hits = 0;           ///< Rows that were in memory.
   int64_t misses = 0;         ///< Rows that had to be read; a row counts once per batch.
   int64_t bytes_useful = 0;   ///< Bytes of the missed rows.
-  int64_t bytes_read = 0;     ///< Bytes read to obtain the missed rows.
-  int64_t bytes_written = 0;  ///< Bytes written to obtain missed rows faster (SpilledFeatures).
+  int64_t bytes_read = 0;     ///< Bytes of all reads, including gaps between rows.
+  int64_t bytes_written = 0;  ///< Bytes written to a scratch file (PackedBatches).
   double waited_seconds = 0;  ///< Time that callers waited for the disk.
 };
 

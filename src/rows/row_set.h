@@ -38,7 +38,7 @@ class RowSet {
     }
     return before;
   }
-  /// Calls use(row) for each row in ascending order, and removes it.
+  /// Removes all rows, and calls use(row) for each in ascending order. `use` must not change the set.
   template <typename Use>
   void take_all(const Use& use) {
     for (size_t at = 0; at < words_.size(); ++at)
@@ -46,7 +46,7 @@ class RowSet {
         use(static_cast<int64_t>(at) * kBits + std::countr_zero(bits));
   }
   /// Returns the number of rows in the set that are lower than `row`, or kNone if `row` is not in the set.
-  /// Call number() first.
+  /// Call number() after the last change and before this.
   int64_t index(int64_t row) const {
     const Word& entry = word(row);
     const uint64_t bit = uint64_t{1} << (row % kBits);

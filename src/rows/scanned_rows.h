@@ -26,21 +26,23 @@ class ScannedRows {
   void resize(int64_t bytes);
   /// Returns the bytes of a scan that keeps every row in memory.
   int64_t max_bytes() const { return SharedScan::max_bytes(file_.layout()); }
-  /// Reads all rows in one pass if all of them fit into memory.
+  /// Requests all rows, to be read in one pass, if all of them fit into memory. Does not wait for them.
   void read_all() {
     if (scan_) scan_->read_all();
   }
 
   /// Requests the rows of a future batch. Returns false, with nothing changed, if there is currently no space
-  /// for them. Each planned batch must be ended once, by take() or drop().
+  /// for them or no scan. Each planned batch must be ended once, by take() or drop().
   bool plan(std::span<const int64_t> rows) { return scan_ && scan_->plan(rows); }
   /// Reads the rows of a planned batch, f32 [rows, F], into `out`. This ends the batch, even after an error.
   /// Errors: those of RowReader::read().
   void take(std::span<const int64_t> rows, float* out);
+  /// Ends a planned batch without reading it.
   void drop(std::span<const int64_t> rows) { scan_->end(rows); }
   /// Does the same as take() for a batch that is not planned. Errors: those of take(), BudgetExceeded.
   void read(std::span<const int64_t> rows, float* out);
 
+  /// Returns the counters of direct reads since construction and of the scan since the last resize().
   RowCounters counters() const;
 
  private:

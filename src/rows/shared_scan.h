@@ -55,7 +55,7 @@ class SharedScan {
   /// Maximum number of rows in memory.
   int64_t slots() const { return slots_; }
 
-  /// Requests all rows, if all of them fit.
+  /// Requests all rows, if all of them fit; otherwise does nothing. Does not wait for them.
   void read_all();
   /// Sets how often each row is used, [rows], counted over some hundred batches (use_level()). The array
   /// belongs to the caller and must outlive this object. If all rows fit, this requests all rows that are
@@ -66,9 +66,10 @@ class SharedScan {
   /// changed, if there is no space for them in addition to the rows of other batches.
   bool plan(std::span<const int64_t> rows);
   /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F]. Waits for rows that
-  /// have not been read yet. Errors: those of RowReader::read(), after which it may be called again.
+  /// have not been read yet. Errors: those of RowReader::read(), after which it may be called again; Failure
+  /// if a row is not planned.
   void gather(std::span<const int64_t> rows, std::byte* out);
-  /// Ends a planned batch.
+  /// Ends a planned batch, read or not. Errors: Failure if a row is not planned.
   void end(std::span<const int64_t> rows);
 
   RowCounters counters() const;

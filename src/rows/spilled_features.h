@@ -44,7 +44,7 @@ class SpilledFeatures final : public PackedBatches {
   /// Returns the number of rows that stay in memory with these options; negative if there is no space for
   /// packs.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
-  /// Returns the number of rows in a pack.
+  /// Returns the maximum number of rows in a pack.
   static int64_t pack_rows(const RowLayout& layout, const Options& options) {
     return sizes_for(layout, options).pack / layout.row_bytes;
   }
@@ -54,7 +54,8 @@ class SpilledFeatures final : public PackedBatches {
   }
 
   /// `uses` [rows] has the number of uses of each row in a sample of batches; the most used rows stay in
-  /// memory. Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// memory. `scratch` must have scratch_bytes or more. Errors: those of RowReader, BudgetExceeded,
+  /// ThreadRefused, UsageError (kept_rows() is negative).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
                   ScratchFile scratch, std::span<const uint8_t> uses)
       : SpilledFeatures(path, layout, RowCopy(layout.row_bytes), options, std::move(scratch), uses) {}

@@ -44,8 +44,8 @@ class WholeBatches final : public PackedBatches {
   /// Returns the number of rows that stay in memory with these options; negative if there is too little
   /// space.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
-  /// Returns the bytes that are written to the scratch file, and the bytes that are read from it, for a batch
-  /// with `rows` rows that are not pinned.
+  /// Estimates the bytes that are written to the scratch file, and the bytes that are read from it, for a
+  /// batch with `rows` rows that are not pinned. kept_rows() must not be negative.
   static std::pair<double, double> bytes_of_batch(const RowLayout& layout, const Options& options,
                                                   double rows);
   /// Returns the bytes of one round, which are half of the scratch file.
@@ -54,7 +54,8 @@ class WholeBatches final : public PackedBatches {
   }
 
   /// `uses` [rows] has the number of uses of each row in a sample of batches; the most used rows stay in
-  /// memory. Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  /// memory. `scratch` must have scratch_bytes or more. Errors: those of RowReader, BudgetExceeded,
+  /// UsageError (kept_rows() is negative).
   WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
                std::span<const uint8_t> uses);
 

@@ -8,15 +8,15 @@ namespace plimsoll {
 
 /// A request to evaluate a run.
 struct EvaluateRequest {
-  RunEvaluation asked;      ///< evaluate_run() replaces its recipe with that of the run.
+  RunEvaluation asked;      ///< Its recipe is ignored: that of the run is used.
   bool verify_all = false;  ///< Compare all checksums, even in a large data set.
   /// Lifts the limits that hold the process to the budget. Called when the budget is too small, before the
   /// smallest budget that works is computed.
   std::function<void()> release = [] {};
 };
 
-/// Evaluates a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget
-/// that works.
+/// Checks the data set and evaluates a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
+/// names the smallest budget that works; those of asked.progress.
 EvaluationResult evaluate_run(EvaluateRequest request);
 
 /// Writes evaluation.json and report.html into the run's folder if all splits were evaluated; ranks other

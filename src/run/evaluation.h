@@ -40,9 +40,9 @@ struct RunEvaluation {
 
 /// The results of an evaluation.
 struct EvaluationResult {
-  Json json;
-  std::string table;
-  std::string notes;
+  Json json;                   ///< The results, as in evaluation.json.
+  std::string table;           ///< The results as text for a terminal.
+  std::string notes;           ///< Lines to print after the table; may be empty.
   int64_t graphs = 0;          ///< Number of evaluated items; `unit` names them.
   Markup report;               ///< Contents of report.html; empty for a single split.
   Unsaved unsaved = {};        ///< Requested files that could not be saved.

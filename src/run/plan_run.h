@@ -10,13 +10,14 @@ namespace plimsoll {
 /// Returns the plans of the stages of a run's first seed. Errors: those of Task::open() and plan_stages().
 StagePlans plan_run(const RunRequest& request);
 
-/// Plans a run without running anything; no model is created. Errors: BudgetExceeded if even the sizes of the
-/// graphs do not fit.
+/// Plans a run without running anything; no model is created. Errors: those of Task::open(); BudgetExceeded
+/// if even the sizes of the graphs do not fit.
 StagePlans plan_without_data(const RunRequest& request);
 
 /// Plans a run that cannot start within its budget; the plans are marked as not feasible. Raises the cap of
 /// the ledger to the limits of the machine, permanently. `refusal` is the error that stopped an attempt, or
 /// null. If even these limits are too low for planning, throws `refusal` or, if that is null, BudgetExceeded.
+/// Errors: those of Task::open().
 StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal);
 
 /// Plans a run within its budget, with the recipe's `memory.estimation`. If the run cannot start, the plans
@@ -35,7 +36,7 @@ struct EvaluationNeeds {
 /// if the limits of the machine are too low to compute it.
 std::optional<EvaluationNeeds> needs_of_evaluation(const RunRequest& request);
 
-/// Returns the bytes that a rank sends in an epoch, of steps and of the validation.
+/// Returns the bytes that a rank sends in an epoch, for all training steps and for the validation.
 int64_t bytes_sent_in_epoch(const MemoryPlan& plan);
 /// Returns the entry `device` of plan_json().
 Json device_plan_json(const DevicePlan& plan);

@@ -19,9 +19,10 @@ struct PlannedSetting {
 };
 
 /// Plans the recipe's model with half, the same number of and twice its hidden channels, each with all layers
-/// and with one layer fewer, within the budget of `request`. For one giant graph the number of layers does
-/// not change, because each layer needs its own hop of the sample. Errors: UsageError for a task that trains
-/// several models; those of plan_within().
+/// and, if there are several, with one layer fewer, within the budget of `request`. Sets the cap of the
+/// ledger to this budget; planning a model that is too large raises it, permanently. For one giant graph the
+/// number of layers does not change, because each layer needs its own hop of the sample. Errors: UsageError
+/// for a task that trains several models; those of plan_within().
 std::vector<PlannedSetting> plan_settings(RunRequest request);
 
 }  // namespace plimsoll

@@ -4,10 +4,9 @@
 
 namespace plimsoll {
 
-/// Predicts all items of a data set with the model of a run, and writes the predictions. Replaces
-/// request.recipe with that of the run. With request.exchange all ranks must call it. Returns the number of
-/// rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
-/// names the smallest budget that works.
+/// Checks a data set, predicts it with the model of a run, and writes the predictions. Uses the recipe of the
+/// run instead of request.recipe. Returns the number of rows. Errors: UsageError, InputError, Failure;
+/// BudgetTooSmall, which names the smallest budget that works; those of request.progress.
 int64_t predict_run(PredictionRequest request);
 
 /// Returns the smallest budget with which predict_run() works, in bytes; nothing is written. Errors: those of

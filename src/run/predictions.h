@@ -44,10 +44,10 @@ struct PredictionRequest {
 
 /// Writes a data set of kind `predictions` (docs/formats/predictions.md), with one row per graph or node of
 /// the data. The columns are `class` i64 and `probability` f32 [rows, classes] for a classifier,
-/// `probability` f32 [rows, labels] for a model with several labels, `destination` i64
-/// [rows, k] and `score` f32 [rows, k] for recommendations, the best first, and `value` f32 [rows, values]
-/// for other models; also `embedding` f32 [rows, width] if it is requested, and `node` i64 [rows] if only
-/// some nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.
+/// `probability` f32 [rows, labels] for a model with several labels, `destination` i64 [rows, k] and `score`
+/// f32 [rows, k] for recommendations, the best first, and `value` f32 [rows, values] for other models; a
+/// model of Kind::embeddings_alone has none of these; also `embedding` f32 [rows, width] if it is requested,
+/// and `node` i64 [rows] if only some nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.
 class PredictionWriter {
  public:
   /// Kind of the model's outputs for a row.
@@ -63,16 +63,18 @@ class PredictionWriter {
   /// Returns the source's name for the node of a row, for the CSV; null if rows are not nodes of one giant
   /// graph.
   using Name = std::function<std::string(int64_t row)>;
-  /// `nodes` has the node of each row. If it is empty, row i is node i.
+  /// `nodes` has the node of each row. If it is empty, row i is node i. `request` must outlive the writer.
+  /// Errors: those of DataSetWriter.
   PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr,
                    std::span<const int64_t> nodes = {});
 
-  /// Appends rows that consist of outputs followed by the embedding.
+  /// Appends rows that consist of the model's outputs, which are logits for classes and labels, followed by
+  /// the embedding. Errors: Failure.
   void append(std::span<const float> rows);
-  /// Appends rows whose outputs and embeddings are in separate arrays.
+  /// Does the same for rows whose outputs and embeddings are in separate arrays.
   void append(std::span<const float> outputs, std::span<const float> embeddings);
-  /// Completes the data set and makes it visible. `items` names the items of the rows, such as "nodes".
-  /// Returns the number of rows.
+  /// Completes the data set and makes it visible. Call it once. `items` names the items of the rows, such as
+  /// "nodes"; `data` is the identity of the predicted data set. Returns the number of rows. Errors: Failure.
   int64_t publish(const std::string& items, const Json& data);
 
  private:

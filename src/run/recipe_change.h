@@ -11,12 +11,13 @@ namespace plimsoll {
 
 /// A change to the recipe that may reduce the memory of a run.
 struct RecipeChange {
-  std::string text;  ///< Text such as "gnn.heads=2".
-  std::function<void(Recipe&)> make;
-  bool same_weights = false;  ///< Whether the run's result stays the same.
+  std::string text;                   ///< Text such as "gnn.heads=2".
+  std::function<void(Recipe&)> make;  ///< Applies the change to a recipe.
+  bool same_weights = false;          ///< Whether the run's result stays the same.
 };
 
-/// Adds a change that halves the value `now` of a key, unless it is below 2.
+/// Adds a change that halves the value `now` of a key, unless it is below 2. `value_of` returns the key's
+/// value in a recipe.
 void add_half(std::vector<RecipeChange>& changes, const std::string& key, int64_t now,
               std::function<int64_t&(Recipe&)> value_of);
 

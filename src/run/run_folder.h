@@ -40,7 +40,7 @@ std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
 bool has_results(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Returns whether the folder holds a run, finished or not: its manifest is that of a run, or there are
-/// checkpoints.
+/// checkpoints. Errors: Failure if the manifest cannot be read.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes the folder of a new run and holds its lock (run_lock.h). An existing run is renamed; commit()
@@ -55,7 +55,8 @@ class NewRun {
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
 
-  /// Keeps the new run, and deletes the old one. Errors: Failure if the old run cannot be deleted.
+  /// Keeps the new run, and deletes the old one. Errors: Failure if the old run cannot be deleted; the new
+  /// one is kept even then.
   void commit();
 
  private:

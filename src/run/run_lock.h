@@ -16,7 +16,8 @@ class RunLock {
  public:
   static constexpr const char* kName = "run.lock";
 
-  /// `root` must be an existing folder. Errors: Failure, which names the process that holds the lock.
+  /// `root` must be an existing folder. Waits up to 0.1 s for another process to release the lock. Errors:
+  /// Failure, which names the process that holds the lock, or the file that cannot be opened or written.
   explicit RunLock(std::filesystem::path root, FileSystem& files = FileSystem::disk());
   ~RunLock();
   RunLock(const RunLock&) = delete;

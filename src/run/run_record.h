@@ -6,7 +6,8 @@
 namespace plimsoll {
 
 /// Reads the records of training in the folder of a run: manifest, recipe, and metrics.csv of every seed and
-/// stage. Missing files and fields are left out. Errors: InputError.
+/// stage. A missing metrics.csv and missing fields of the manifest are left out. Errors: InputError if the
+/// manifest or the recipe is missing, or a metrics.csv is damaged; Failure.
 RunRecord read_run_record(const RunFolder& folder);
 
 }  // namespace plimsoll

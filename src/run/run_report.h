@@ -17,10 +17,10 @@ struct RunRecord {
   struct Losses {
     std::string stage;
     int64_t seed = 0;
-    std::vector<std::string> names;           ///< Names such as "training loss".
+    std::vector<std::string> names;           ///< Names such as "training".
     std::vector<std::vector<double>> values;  ///< Values by name, then by epoch.
   };
-  /// Memory of a stage: the plan, the measured peak, and the budget.
+  /// Memory of a stage, in bytes: the plan, the measured peak, and the budget.
   struct Memory {
     std::string stage;
     int64_t planned_peak = 0;

@@ -54,7 +54,7 @@ struct RunRequest {
   /// The process that sends the run to its trackers, if the caller has started it; otherwise train_run()
   /// starts it.
   std::shared_ptr<const TrackerProcess> trackers = {};
-  RunObserver* observer = &RunObserver::none();
+  RunObserver* observer = &RunObserver::none();  ///< Never null.
 
   /// Whether this process writes files and reports progress: only rank 0 does.
   bool writes() const { return rank_of(exchange) == 0; }

@@ -11,13 +11,13 @@ namespace plimsoll {
 /// The result of a stage.
 struct StageReport {
   std::string stage;
-  std::string weights;  ///< Hash of the weights; empty for a stage that computes a column.
-  int64_t parameters = 0;
+  std::string weights;     ///< Hash of the weights; empty for a stage that computes a column.
+  int64_t parameters = 0;  ///< Number of trained numbers in the model.
   /// Number of graphs used for training and validation, or number of graphs in a column; for one giant graph,
   /// number of seeds.
   int64_t graphs = 0;
-  std::string unit = "graphs";
-  FitResult fit;  ///< For a stage that computes a column, only the plan is set.
+  std::string unit = "graphs";  ///< Name of what `graphs` counts.
+  FitResult fit;                ///< For a stage that computes a column, only the plan is set.
   double seconds = 0;
   int64_t measured_peak = 0;  ///< Maximum anonymous memory of the process during the stage, in bytes.
   bool was_there = false;     ///< Whether the column of an earlier run was reused.

@@ -58,7 +58,8 @@ class Task {
   /// InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
   /// Evaluates the models that a run has trained. In a rehearsal the result is meaningless. Errors:
-  /// UsageError, InputError, BudgetTooSmall.
+  /// UsageError, InputError, Failure; BudgetTooSmall or BudgetExceeded if the budget is too small; those of
+  /// asked.progress.
   virtual EvaluationResult evaluate(const RunEvaluation& asked) const = 0;
   /// Rehearses evaluate() for a run that is not trained yet, on its training data. Returns false if the task
   /// does not support this. Errors: those of open().
@@ -76,17 +77,20 @@ struct NamedTask {
   const Task& (*find)();
 };
 
-/// Makes tasks available to find_task(). A program calls it once at its start (cli/known_tasks.h), before it
-/// starts other threads.
+/// Makes these tasks, and no others, available to find_task(). A program calls it once at its start
+/// (cli/known_tasks.h), before it starts other threads. Errors: Failure for a name that task_names() does not
+/// have.
 void register_tasks(std::span<const NamedTask> tasks);
 
-/// Returns the task with this name. Thread-safe. Errors: UsageError.
+/// Returns the task with this name, which exists until the program ends. Thread-safe. Errors: UsageError if
+/// no registered task has the name.
 const Task& find_task(std::string_view name);
 
 /// Returns the names of the tasks for which `takes` returns true, separated by commas.
 std::string tasks_that(bool (Task::*takes)() const);
 
-/// Throws UsageError with a remedy if the data set is not of one of these kinds.
+/// Throws UsageError with a remedy if the data set is not of one of these kinds. Errors: also those of
+/// kind_of().
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                   const std::vector<std::string>& kinds);
 
