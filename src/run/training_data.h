@@ -58,7 +58,7 @@ void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
 
-/// The kinds for which register_opener() was called.
+/// Returns the kinds for which register_opener() was called.
 std::vector<std::string> opened_kinds();
 
 /// Registers the function that determines the overlap of the graphs of a graph_set. Like register_opener(), a
@@ -70,24 +70,25 @@ void register_overlap(Overlap (*find)(const DataSetView& set));
 class TrainingData {
  public:
   /// Opens a data set, without the features that recipe.data.without names. Errors: InputError; UsageError
-  /// for features that do not exist, and for a recipe that does not work with data of this kind.
+  /// for features that do not exist, and for a recipe that does not work with data of this kind;
+  /// BudgetExceeded.
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
   /// Makes source() return features in another order, except for one giant graph, whose blocks of seeds keep
-  /// the order of the graph.
+  /// the order of the graph. Call it at most once, before source() is used.
   void order_features(const FeatureOrder& order);
-  /// The source of a `graph`; null for other data sets.
+  /// Returns the source of a `graph`; null for other data sets.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Counts of the graphs that became forests, if the task requests forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
   /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// Unit in which source() counts: "graphs", "blocks" for one giant graph, or OpenedData::unit.
+  /// Returns the name of what source() counts: "graphs", "blocks" for one giant graph, or OpenedData::unit.
   const char* unit() const { return unit_; }
   const Overlap& overlap() const { return overlap_; }
-  /// XXH3-64 of the identity.
+  /// Returns XXH3-64 of the identity.
   std::string identity_hash() const;
 
  protected:
@@ -113,7 +114,9 @@ class TrainingData {
 /// their stacks use address space.
 int threads_that_read(const std::filesystem::path& folder);
 
-/// Returns the split that a recipe requests. `shapes` has one entry per graph.
+/// Returns the split that a recipe requests. `shapes` has one entry per graph; it is not used for one giant
+/// graph. Errors: UsageError if the data cannot be split like this; those of split_by_graph(),
+/// split_by_recording() and split_by_time().
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
 
 /// Returns the recipe in the units of the block engine: for one giant graph a block is one graph, and a batch

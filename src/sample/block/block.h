@@ -22,7 +22,7 @@ struct BlockSize {
   int64_t graphs = 0;
   int64_t nodes = 0;
   int64_t edges = 0;
-  int64_t pairs = 0;
+  int64_t pairs = 0;  ///< Node pairs to predict.
 
   void add(const GraphShape& shape) {
     ++graphs;
@@ -66,16 +66,17 @@ struct RowWidths {
   const SampleLayout* layout = nullptr;
 };
 
-/// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
+/// A block of G whole graphs with N nodes and E edges in memory, in the layout of GraphSpans, with each
+/// graph's index in the data set.
 struct GraphBlock {
   /// [G] Index in the data set; keys the random numbers of the graph.
   Vector<int64_t, Tag::blocks> graph;
   Vector<int64_t, Tag::blocks> node_ptr;  ///< [G+1], starts at 0.
   Vector<int64_t, Tag::blocks> edge_ptr;  ///< [G+1], starts at 0.
   Vector<float, Tag::blocks> x;           ///< [N, F].
-  Vector<int32_t, Tag::blocks> edges;
-  Vector<float, Tag::blocks> edge_attr;
-  Vector<int64_t, Tag::blocks> y;
+  Vector<int32_t, Tag::blocks> edges;     ///< [E, 2]: source and target, local to the graph.
+  Vector<float, Tag::blocks> edge_attr;   ///< [E, K].
+  Vector<int64_t, Tag::blocks> y;         ///< [G] Class of each graph.
   /// [N] Class of each node, -1 without a label; empty if nodes have no labels. If nodes have regression
   /// targets: 0 for nodes with a target, otherwise -1.
   Vector<int64_t, Tag::blocks> node_y;
@@ -120,10 +121,10 @@ struct GraphBlock {
 /// Computes the shape of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
 Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
-/// Disk traffic of an epoch, including validation.
+/// Estimated disk traffic of an epoch, including validation.
 struct ReadingCost {
-  double read = 0;
-  double written = 0;
+  double read = 0;         ///< Bytes read.
+  double written = 0;      ///< Bytes written.
   double pieces = 0;       ///< Number of scattered reads.
   int64_t data = 0;        ///< Total bytes that a cache could hold: features as f32, and edges.
   int64_t training = 0;    ///< Number of training graphs.
@@ -132,7 +133,7 @@ struct ReadingCost {
 
 /// Work done to compute the shapes of all graphs, if the graphs had to be sampled for this.
 struct StartUpCost {
-  int64_t graphs = 0;
+  int64_t graphs = 0;  ///< Number of graphs that were sampled.
   double seconds = 0;
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
@@ -153,14 +154,15 @@ class BlockSource {
   /// Returns the splits and recordings of the graphs, the features and the vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 
-  /// Replaces the content of `block` with these graphs, in this order.
+  /// Replaces the content of `block` with these graphs, in this order. After an error the content of `block`
+  /// is undefined. Errors: InputError for damaged data, Failure, BudgetExceeded.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
   /// Computes the shape of every graph on `threads` threads. The result is indexed by graph, or by
   /// BoundedGraphs::place_of() if the source has bounded() graphs. Errors: InputError for counts or labels
-  /// beyond 32 bits.
+  /// beyond 32 bits; Interrupted, ThreadRefused; those of read().
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
-  /// Returns the graphs whose shapes shapes() bounds instead of computing them.
+  /// Returns the graphs for which shapes() returns an upper bound instead of the shape.
   virtual BoundedGraphs bounded() const { return {}; }
   /// Overwrites the counts of items to predict, labelled_nodes and pairs, in the shape of a bounded() graph
   /// with those of the graph itself.

@@ -63,12 +63,12 @@ class BlockRunner {
 
   /// `source` and `shapes` (one entry per graph) must outlive the runner. `keep` is the number of blocks that
   /// a first pass keeps for the second; the other blocks are read again. There is no slab until resize() is
-  /// called.
+  /// called. Errors: ThreadRefused.
   BlockRunner(const BlockSource& source, const GraphShapes& shapes, const BlockLimits& limits, int threads,
               int64_t prefetch, int64_t keep = 0);
 
   /// Allocates a slab for the blocks in flight, and space for each worker's graphs. `min_bytes` of the slab
-  /// must be enough for any single block. Errors: BudgetExceeded.
+  /// must be enough for any single block; 0: the whole slab. No batch may run. Errors: BudgetExceeded.
   void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t min_bytes = 0);
 
   /// Holds less memory from now on while `pressure` reports that memory is short. `pressure` must outlive the
@@ -78,8 +78,8 @@ class BlockRunner {
   /// Makes run() throw Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
 
-  /// Records the activity of the workers and of the reader in `spans`, which must outlive the runner,
-  /// or live until the next call; null disables this. Must not be called while a batch runs.
+  /// Records the activity of the workers and of the reader in `spans`, which must live as long as the runner
+  /// or until the next call of trace(); null disables this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
   /// Lets the source prepare these graphs and those after them (BlockSource::prepare), and lends it all
@@ -89,15 +89,17 @@ class BlockRunner {
   /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the
   /// batch has run or forget() is called.
   void expect(std::span<const int64_t> graphs);
+  /// Drops the batches that were announced and have not run.
   void forget() { prefetcher_.forget(); }
 
-  /// Runs all blocks of a batch. Without a planner, tensors are on the heap. Errors: the first error of the
-  /// work or the commits, in block order; later blocks are not committed.
+  /// Runs all blocks of a batch. Without a planner, tensors are on the heap. Errors: the first error of
+  /// reading, of the work or of the commits, in block order; Interrupted (stop_when()). Later blocks are then
+  /// not committed, and announced batches are dropped.
   void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr,
            Pass pass = Pass::only);
 
   /// Runs one block alone, including its commit, with as much of the slab as it needs. Returns a record of
-  /// its allocations and frees. Errors: BudgetExceeded.
+  /// its allocations and frees. No batch may run. Errors: BudgetExceeded; those of the work and its commit.
   Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
 
   /// Number of times that a block had to run again alone.

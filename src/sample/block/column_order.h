@@ -22,7 +22,7 @@ class ColumnOrder {
               const std::string& what);
 
   bool changes() const { return !columns_.empty(); }
-  /// Orders the columns of rows, in place.
+  /// Orders the columns of whole rows, [rows, columns], in place.
   void apply(std::span<float> rows) const;
 
  private:
@@ -31,7 +31,7 @@ class ColumnOrder {
 };
 
 /// Returns whether names are feature_0, feature_1 and so on, possibly after edge_weight; columns without
-/// names get such names.
+/// names get such names. Returns true for an empty list.
 bool are_numbers(const std::vector<std::string>& names);
 
 /// Returns names in quotes, separated by commas: at most eight, then the number of further names.

@@ -13,6 +13,7 @@ class FeatureRows {
  public:
   virtual ~FeatureRows() = default;
 
+  /// Returns the number of feature rows.
   virtual int64_t count() const = 0;
   /// Leaves up to `max` rows out of blocks from now on: the rows used most in some of the run's blocks. Call
   /// it after BlockSource::shapes(). Rows with a number that is not finite, or whose square is not finite,
@@ -24,7 +25,7 @@ class FeatureRows {
   virtual int64_t leave_out(int64_t max, std::span<float> buffer, const Take& take) const = 0;
   /// Makes blocks contain all rows again.
   virtual void put_back() const = 0;
-  /// Greatest magnitude in the left-out rows.
+  /// Returns the greatest absolute value in the left-out rows; 0 if there are none.
   virtual float greatest_left_out() const = 0;
 };
 

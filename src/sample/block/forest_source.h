@@ -24,9 +24,9 @@ class ForestSource : public BlockSource {
  public:
   static constexpr int64_t kMaxNeighbours = -1;
 
-  /// `root` is a node of every graph, or kMaxNeighbours. If it is not 0, graphs that already are forests also
-  /// get a new root. Reads all graphs once, and holds memory (Tag::blocks) for the largest graph if any graph
-  /// changes. Errors: InputError for a graph without this node.
+  /// `root` is a node of every graph, or kMaxNeighbours. If it is above 0, graphs that already are forests
+  /// also get a new root. Reads all graphs once, and holds memory (Tag::blocks) for the largest graph if any
+  /// graph changes. Errors: InputError for a graph without this node; Interrupted; those of source->read().
   ForestSource(std::unique_ptr<BlockSource> source, int64_t root);
 
   const ForestCounts& counts() const { return counts_; }

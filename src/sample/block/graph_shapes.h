@@ -14,19 +14,20 @@ struct GraphShape {
   int32_t self_loops = 0;            ///< Number of edges that are self-loops.
   int32_t max_in = 0;                ///< Maximum in-degree.
   int32_t max_in_without_loops = 0;  ///< Maximum in-degree without self-loops.
-  int32_t label = 0;
-  int32_t labelled_nodes = 0;
-  int32_t highest_node_label = -1;
-  int32_t pairs = 0;  ///< Node pairs to predict.
+  int32_t label = 0;                 ///< Class of the graph.
+  int32_t labelled_nodes = 0;        ///< Nodes with a class or a target.
+  int32_t highest_node_label = -1;   ///< -1 if no node is labelled.
+  int32_t pairs = 0;                 ///< Node pairs to predict.
 };
 
-/// The graphs of a source whose sizes are bounded instead of stored: consecutive graphs, first .. end-1, with
-/// sizes that are not known before the run and one shape for all of them; or repeated graphs.
+/// The graphs of a source that have no stored shape of their own, but one that bounds their sizes. Either
+/// graphs first .. end-1, whose sizes are not known before the run, share one shape; or graphs repeat
+/// (`period`).
 struct BoundedGraphs {
   int64_t first = 0;
   int64_t end = 0;
-  /// If above 0, only graphs 0 .. period-1 have shapes. Graph g is graph g % period in another epoch, and the
-  /// shape of that one bounds both.
+  /// If above 0, only graphs 0 .. period-1 have stored shapes. Graph g consists of the same seeds as graph g
+  /// % period, in another epoch, and the stored shape of that graph bounds both.
   int64_t period = 0;
 
   bool empty() const { return first == end; }
@@ -37,7 +38,7 @@ struct BoundedGraphs {
     if (graph < first || empty()) return static_cast<size_t>(graph);
     return static_cast<size_t>(graph < end ? first : graph - (end - first) + 1);
   }
-  /// Number of shapes that are stored for `graphs` graphs.
+  /// Returns how many shapes are stored for `graphs` graphs.
   int64_t places(int64_t graphs) const { return empty() ? graphs : graphs - (end - first) + 1; }
 };
 

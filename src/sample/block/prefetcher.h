@@ -20,7 +20,7 @@ namespace plimsoll {
 class Prefetcher {
  public:
   /// `shapes` has one entry per graph of the source; both must outlive the prefetcher. `ahead` is the maximum
-  /// number of blocks held at once; if it is 0, there is no thread.
+  /// number of blocks held at once; if it is 0, there is no thread. Errors: ThreadRefused.
   Prefetcher(const BlockSource& source, const GraphShapes& shapes, int64_t ahead);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
@@ -36,13 +36,16 @@ class Prefetcher {
   /// Drops announced blocks that have not been read yet. The memory of blocks that were read is kept for the
   /// next ones.
   void forget();
-  /// Calls forget() and frees the memory of all blocks.
+  /// Calls forget() and frees the memory of all blocks that it holds.
   void drop();
 
-  /// Puts the graphs of a block into `block`. Errors: those of BlockSource::read().
+  /// Puts the graphs of a block into `block`. Blocks that were read ahead are recognised by the address of
+  /// `graphs`, which must be part of the span given to expect(). Errors: those of BlockSource::read();
+  /// BudgetExceeded.
   void read(std::span<const int64_t> graphs, GraphBlock& block);
 
-  /// Records in `spans` from now on what is read ahead and when; null disables this.
+  /// Records in `spans` from now on what is read ahead and when; null disables this. `spans` must live as
+  /// long as this object or until the next call of trace().
   void trace(SpanSink* spans);
 
  private:

@@ -31,7 +31,7 @@ struct BlockSample {
   /// Feature rows to read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
   int64_t bytes() const;  ///< Bytes held for `batch` and the rows.
-  /// Allocates memory for a sample of up to this size.
+  /// Allocates memory for a sample of up to this size. Errors: BudgetExceeded.
   void reserve(int64_t nodes, int64_t edges, int64_t edge_width);
   /// Number of pairs that are edges to predict rather than negative pairs.
   int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
@@ -41,10 +41,11 @@ struct BlockSample {
 
   /// Serialises the sample to `to`. The result has at most max_bytes() of its shape.
   void write(Vector<std::byte, Tag::blocks>& to) const;
-  /// Reads what write() wrote, reusing the memory of this sample.
+  /// Reads what write() wrote, reusing the memory of this sample. Errors: Failure if it is damaged;
+  /// BudgetExceeded.
   void read(std::span<const std::byte> from);
-  /// `prefixes` has the prefixes of the shape (BlockSource::prefix_shapes), or is empty if they are not
-  /// known.
+  /// Returns the maximum bytes that write() makes of a sample of this shape. `prefixes` has the prefixes of
+  /// the shape (BlockSource::prefix_shapes), or is empty if they are not known.
   static int64_t max_bytes(const GraphShape& shape, std::span<const GraphShape> prefixes, int64_t hops,
                            int64_t edge_width);
 };
@@ -63,7 +64,7 @@ class BlockSampler {
     std::optional<int64_t> negatives = {};
     bool exclude_targets = false;  ///< Leave the seed edges, in both directions, out of the samples.
 
-    /// Maximum bytes needed to leave out this number of edges.
+    /// Returns the maximum bytes of memory needed to leave `edges` seed edges out of samples.
     int64_t bytes_for_targets(int64_t edges) const {
       return negatives && exclude_targets ? PredictedEdges::bytes_for(edges) : 0;
     }
@@ -71,8 +72,9 @@ class BlockSampler {
   /// Errors: those of BulkSampler and LinkSeeds.
   explicit BlockSampler(const From& from);
 
-  /// Samples many blocks at once. Returns false if it was stopped; the samples are then undefined. Errors:
-  /// those of BulkSampler::sample().
+  /// Samples many blocks at once: samples[i] becomes the sample of block numbers[i]. Returns false if it was
+  /// stopped. After that, and after an error, the samples are undefined. Errors: those of
+  /// BulkSampler::sample() and of LinkSeeds::make().
   bool sample(std::span<const int64_t> numbers, std::span<BlockSample> samples,
               const std::stop_token& stop = {});
   void sample(int64_t number, BlockSample& sample) { this->sample({&number, 1}, {&sample, 1}); }

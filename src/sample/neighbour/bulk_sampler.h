@@ -19,7 +19,8 @@ struct SampledBatch {
   uint32_t epoch = 0;
   /// [N] Nodes in the order in which they were reached; seeds first.
   Vector<int64_t, Tag::blocks> node;
-  Vector<uint32_t, Tag::blocks> in;      ///< [expanded nodes] In-degree of each of the first nodes.
+  Vector<uint32_t, Tag::blocks>
+      in;  ///< [expanded nodes] Number of sampled edges into each of the first nodes.
   Vector<uint32_t, Tag::blocks> source;  ///< [M] Source of each edge: a number 0 .. N-1.
   Vector<float, Tag::blocks> values;     ///< [M, Topology::edge_width()].
   std::vector<int64_t> nodes_per_hop;    ///< [hops + 1] Number of new nodes per hop; seeds are hop 0.

@@ -10,13 +10,13 @@ namespace plimsoll {
 
 /// Sizes of sampled blocks.
 struct SampleSizes {
-  int64_t max_bytes = 0;  ///< Maximum bytes of a block while it is sampled (BulkSampler::bytes_for).
-  int64_t max_nodes = 0;  ///< Maximum nodes of a block.
-  int64_t max_edges = 0;  ///< Maximum edges of a block.
-  int64_t max_pairs = 0;  ///< Maximum node pairs of a block.
-  int64_t max_note = 0;   ///< Maximum bytes of a written sample (BlockSample::max_bytes).
-  double nodes = 0;       ///< Average nodes of a block.
-  double edges = 0;
+  int64_t max_bytes = 0;    ///< Maximum bytes of a block while it is sampled (BulkSampler::bytes_for).
+  int64_t max_nodes = 0;    ///< Maximum nodes of a block.
+  int64_t max_edges = 0;    ///< Maximum edges of a block.
+  int64_t max_pairs = 0;    ///< Maximum node pairs of a block.
+  int64_t max_note = 0;     ///< Maximum bytes of a written sample (BlockSample::max_bytes).
+  double nodes = 0;         ///< Average nodes of a block.
+  double edges = 0;         ///< Average edges of a block.
   int64_t edge_width = 0;   ///< Values per edge.
   bool row_places = false;  ///< BlockSample::choose_rows() is used.
 
@@ -25,7 +25,7 @@ struct SampleSizes {
                         const RowWidths& widths);
   /// Average bytes of a block's edges: 4 bytes and the values of each.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
-  /// Approximate bytes of an average written sample, in a graph with `rows` nodes.
+  /// Returns the approximate bytes of an average written sample, in a graph with `rows` nodes.
   double note_bytes(int64_t rows) const;
   /// Raises the maxima to those of a block, whose written sample has `note` bytes.
   void raise(int64_t nodes_of_block, int64_t edges_of_block, int64_t note);
@@ -43,15 +43,16 @@ struct CacheShares {
 
   /// Size of the scratch file of an OnDiskPrefetcher; 0: an InMemoryPrefetcher is used.
   int64_t scratch_bytes = 0;
-  bool whole = false;       ///< Whether each block is stored separately (WholeBatches) or in packs.
-  bool topology = false;    ///< Whether the whole topology stays in memory.
-  int64_t ahead_bytes = 0;  ///< Bytes for samples of future blocks.
-  int64_t group = 1;        ///< Number of blocks that are sampled or read together.
-  double bytes_read = 0;    ///< Estimated bytes read per block, for rows and topology.
-  double bytes_written = 0;
-  double pieces = 0;  ///< Estimated scattered reads per block.
+  bool whole = false;        ///< Blocks in the file are stored separately (WholeBatches), not in packs.
+  bool topology = false;     ///< Whether the whole topology stays in memory.
+  int64_t ahead_bytes = 0;   ///< Bytes for samples of future blocks.
+  int64_t group = 1;         ///< Number of blocks that are sampled or read together.
+  double bytes_read = 0;     ///< Estimated bytes read per block, for rows and topology.
+  double bytes_written = 0;  ///< Estimated bytes written per block.
+  double pieces = 0;         ///< Estimated scattered reads per block.
 };
 
+/// The memory to divide, and what the division depends on.
 struct CacheInput {
   int64_t bytes = 0;  ///< Bytes to divide.
   /// Additional bytes that become available if stored samples have one reader (WholeBatches) instead of two.

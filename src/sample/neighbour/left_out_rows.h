@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// The rows of a column that are left out of blocks (FeatureRows): those that blocks use most. Several
+/// The rows of a column that are left out of blocks (FeatureRows): the rows that blocks use most. Several
 /// threads may read it as long as none changes it.
 class LeftOutRows {
  public:
@@ -19,16 +19,17 @@ class LeftOutRows {
   /// filled later, and must outlive this object. Errors: BudgetExceeded.
   LeftOutRows(const Uses& uses, int64_t rows) : uses_(uses), set_(rows) {}
 
-  /// Same as FeatureRows::leave_out(). Reads up to `at_once` rows at a time, each of `width` numbers.
+  /// Same as FeatureRows::leave_out(). Reads up to `at_once` rows at a time from `rows`, each of `width`
+  /// numbers.
   int64_t leave_out(int64_t max, DirectRows& rows, int64_t width, int64_t at_once, std::span<float> buffer,
                     const FeatureRows::Take& take);
   /// Leaves no rows out. Call it when `uses` has changed, too.
   void clear();
 
   const RowSet& set() const { return set_; }
-  /// Same as `uses`, but 0 for rows that are left out.
+  /// Returns a copy of `uses` with 0 for rows that are left out, as of the last leave_out() or clear().
   std::span<const uint8_t> other_uses() const { return other_uses_; }
-  /// Greatest magnitude in the left-out rows.
+  /// Returns the greatest absolute value in the left-out rows; 0 if there are none.
   float greatest() const { return greatest_; }
   /// Appends the places of the feature rows of `nodes` (GraphBlock::row_place). Call it before the rows of
   /// other nodes, each of `width` numbers, are appended to the block.

@@ -32,8 +32,8 @@ struct MadeWalks {
 /// [nodes x walks_per_node, length + 1], u32, or i64 for more than 2^32 nodes. The topology is held in memory
 /// if it fits into three quarters of the memory that the ledger has left. Otherwise it is read from disk, in
 /// rounds of many walks (walk_rounds.h) or, if there is no space for these, through a cache. The bytes do not
-/// depend on threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure
-/// (disk; an output that contains something else).
+/// depend on threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded,
+/// ThreadRefused, Interrupted, Failure (disk; an output that contains something else); those of `progress`.
 MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                      FileSystem& files = FileSystem::disk());
 

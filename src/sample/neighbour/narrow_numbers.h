@@ -20,7 +20,7 @@ class NarrowNumbers {
   /// Returns the bytes of a number if `max` is the largest.
   static constexpr int width(uint64_t max) { return (std::bit_width(max) + 7) / 8; }
 
-  /// Appends a column.
+  /// Appends a column. Errors: BudgetExceeded.
   template <typename T>
   static void append(std::span<const T> numbers, Vector<std::byte, Tag::blocks>& to) {
     const T max = numbers.empty() ? T{0} : std::ranges::max(numbers);

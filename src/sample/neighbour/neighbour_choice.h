@@ -33,18 +33,20 @@ class NeighbourChoice {
 
   /// Writes `count` edges of `list` to `out`, each with the same probability. Chooses the whole list if
   /// `count` is kAll, or if there is no replacement and the list has at most `count` edges. Returns the
-  /// number of edges: max(). Without replacement the cost is O(count log count) at any degree: Floyd's
-  /// algorithm over a bit set (Bentley and Floyd, "A sample of brilliance", CACM 30(9), 1987) for short
-  /// lists, otherwise the first `count` different numbers drawn.
+  /// number of edges: max() of the edges that are not excluded; `out` must have space for them. Without
+  /// replacement the cost is O(count log count) at any degree: Floyd's algorithm over a bit set (Bentley and
+  /// Floyd, "A sample of brilliance", CACM 30(9), 1987) for short lists, otherwise the first `count`
+  /// different numbers drawn.
   int64_t uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out,
                   Without without = {});
 
   /// Does the same with probabilities proportional to the weights of the edges. Reads all weights, some at a
-  /// time. With replacement, draws are independent. Without it, the probability of each draw is proportional
-  /// to the weights of the remaining edges: the `count` smallest of exponential keys -log(u) / w are chosen
-  /// (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", IPL 97(5), 2006). An edge of
-  /// weight 0 is only chosen by kAll, so there may be fewer than max() edges. Errors: InputError for a weight
-  /// that is negative or not finite.
+  /// time, unless `count` is kAll. With replacement, draws are independent. Without it, the probability of
+  /// each draw is proportional to the weights of the remaining edges: the `count` smallest of exponential
+  /// keys -log(u) / w are chosen (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", IPL
+  /// 97(5), 2006). An edge of weight 0 is only chosen by kAll, so there may be fewer than max() edges.
+  /// Errors: InputError for a weight that is read and is negative or not finite; those of the topology;
+  /// BudgetExceeded.
   int64_t weighted(const Topology& topology, EdgeRange list, int64_t count, bool replace, Draws& draws,
                    int64_t* out, Without without = {});
 

@@ -64,12 +64,14 @@ struct SampledSubgraph {
 /// Use one sampler per thread, because it keeps scratch memory. The topology must outlive it.
 class NeighbourSampler {
  public:
-  /// Errors: UsageError for a fan-out below -1, or for weighted sampling if the graph has no weights.
+  /// Errors: UsageError for a fan-out below -1, for one above 65,536 with replacement, or for weighted
+  /// sampling if the graph has no weights.
   NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
   /// Replaces `out` with the sample of these seeds. In a disjoint batch, a seed that occurs twice has the
   /// same subgraph twice. Errors: UsageError for a seed that is not in the graph, or that occurs twice in a
-  /// batch that is not disjoint; those of the topology; BudgetExceeded.
+  /// batch that is not disjoint; InputError for an invalid weight, or a sample of 2^32 - 1 nodes or more;
+  /// those of the topology; BudgetExceeded.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
   /// Does the same, but leaves out the edges of `targets`, pairs of nodes [n, 2], and their reverses. The
   /// lists of the topology must ascend. Errors: the same, and UsageError for a target that is not in the

@@ -56,8 +56,8 @@ struct NeighbourSourceOptions {
 /// requested (RunCache).
 class NeighbourSource : public BlockSource, private FeatureRows {
  public:
-  /// Opens the graph. Errors: InputError (not a graph; for requested splits: no labels or
-  /// edges to predict, an empty split), UsageError (fan-outs).
+  /// Opens the graph. Errors: InputError (not a graph; too many nodes without features; for requested splits:
+  /// no labels or edges to predict, an empty split), UsageError (fan-outs), BudgetExceeded, Failure.
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 
   int64_t graphs() const override { return blocks_.blocks(); }
@@ -80,15 +80,18 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
   /// Samples blocks of the run, without their features. These are the blocks of validation and, if there is a
   /// file for samples and every fan-out is limited, the blocks of the first epochs, at least 256 blocks;
-  /// otherwise all blocks. Stores as many of the samples as the disk space permits.
+  /// otherwise all blocks. Stores as many of the samples as the disk space permits. Must not run at the same
+  /// time as any other call. Errors: those of BlockSampler and sample_blocks().
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
-  /// The blocks of later epochs, which prepare() samples.
+  /// Returns the blocks of later epochs, which prepare() samples; none before shapes().
   BoundedGraphs bounded() const override { return bounded_; }
   void count_items(int64_t graph, GraphShape& shape) const override;
-  /// Includes blocks that were read after shapes(), until there is a cache.
+  /// Same as BlockSource::start_up_cost(). Until the first resize_cache(), the bytes include those of blocks
+  /// that were read after shapes().
   std::optional<StartUpCost> start_up_cost() const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
-  /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read().
+  /// Same as BlockSource::read(). Errors: those of the topology and of RowReader::read(); those of
+  /// RunCache::read(); BudgetExceeded.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
   int64_t max_cache_bytes() const override;
@@ -100,7 +103,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   std::optional<RowCounters> row_counters() const override;
   const FeatureRows* feature_rows() const override { return options_.row_places ? this : nullptr; }
 
-  /// Number of blocks that are sampled in advance and whose rows are planned or read.
+  /// Returns the number of blocks that are sampled in advance and whose rows are planned or read.
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }

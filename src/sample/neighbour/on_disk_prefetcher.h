@@ -36,7 +36,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   };
   /// `stored_samples` is the source from which any number of threads read the samples of blocks again; it
   /// must outlive this object. If it is null, the samples are stored with the rows. If `origin` is null, all
-  /// samples come from `stored_samples`.
+  /// samples come from `stored_samples`. Errors: BudgetExceeded, ThreadRefused.
   OnDiskPrefetcher(std::unique_ptr<PackedBatches> packs, std::unique_ptr<BlockSamples> origin,
                    BlockSamples* stored_samples, const RunOrder& order, const Options& options);
   ~OnDiskPrefetcher() override;

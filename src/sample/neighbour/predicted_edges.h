@@ -25,7 +25,7 @@ class PredictedEdges {
   /// Returns the edges of a node's list that a batch leaves out, ascending; valid until the next call. Call
   /// find() first.
   NeighbourChoice::Without of_node(uint32_t batch, int64_t node);
-  /// Maximum bytes for this number of pairs.
+  /// Returns the maximum bytes (Tag::blocks) of an object with this number of pairs.
   static int64_t bytes_for(int64_t pairs);
 
  private:

@@ -58,16 +58,17 @@ class RandomWalks {
               Reading reading = Reading::memory);
 
   /// Replaces `out` with the walks from these starts. Errors: UsageError for a start that is not in the
-  /// graph; those of the topology; BudgetExceeded.
+  /// graph, or for more than 2^32 - 1 walks; those of the topology; BudgetExceeded, Interrupted.
   void walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out);
 
   /// Makes the same walks in steps. begin() puts all walks, up to 2^32 - 1, at their starts; step() advances
-  /// them by one of options.length steps; at() returns their nodes, [starts x walks_per_node]. Errors:
-  /// UsageError for more walks; those of walk(); step(): Interrupted.
+  /// them by one of options.length steps; at() returns their nodes, [starts x walks_per_node]. Call step() at
+  /// most options.length times after begin(). Errors: those of walk().
   void begin(std::span<const int64_t> starts, uint32_t epoch);
   void step();
   std::span<const T> at() const { return at_; }
-  /// Returns the maximum bytes (Tag::blocks) of the walks from `starts` starts.
+  /// Returns the maximum bytes (Tag::blocks) that an object holds for the walks from `starts` starts, without
+  /// the output of walk().
   static int64_t bytes_for(int64_t starts, const WalkOptions& options);
 
  private:

@@ -21,7 +21,8 @@ namespace plimsoll {
 /// answers of a block are stored, and the block is assembled from them again.
 ///
 /// A sample is the same as that of BlockSampler. Blocks must not leave out edges (BlockSampler::From:
-/// `negatives` must be unset). The objects passed to the constructor must outlive this one.
+/// `negatives` must be unset), and the graph must have fewer than 2^32 nodes. The objects passed to the
+/// constructor must outlive this one.
 class RangeSampler {
  public:
   struct Options {
@@ -33,25 +34,30 @@ class RangeSampler {
     /// Called for each block in each hop, by several threads, before the first call of `use`; may be empty.
     std::function<void()> on_hop = {};
   };
-  /// Maximum bytes that a thread needs for blocks of this size, if the size is known.
+  /// Returns the maximum bytes that a thread needs for blocks of this size.
   static int64_t bytes_for(int64_t max_nodes, int64_t max_edges, int64_t edge_width);
+  /// Maximum number of ranges.
   static constexpr int64_t kMaxRanges = 256;
 
-  /// Errors: those of the topology.
+  /// Errors: those of the topology; BudgetExceeded, ThreadRefused.
   RangeSampler(const BlockSampler::From& from, DiskTopology& topology, const Options& options);
 
-  /// Returns false if the buffers are too small for the number of ranges.
+  /// Returns false if the buffers are too small for the number of ranges. sample() and file_bytes() must then
+  /// not be called.
   bool is_possible() const { return extent_ > 0; }
-  /// Bytes that the streams of blocks with these averages need in a scratch file.
+  /// Estimates the bytes that the streams of blocks with these averages need in a scratch file.
   int64_t file_bytes(int64_t blocks, double nodes, double edges) const;
 
   /// Receives a sample and returns whether to continue. Called by several threads; code after turn.wait()
   /// runs in the order of the blocks.
   using Use = std::function<bool(const BlockSample& sample, Turn& turn)>;
-  /// Samples these blocks. Returns false once `use` has returned false. Errors: ScratchStreamsFull before the
-  /// first call of `use`; those of BlockSampler and ScratchFile; BudgetExceeded, Interrupted.
+  /// Samples these blocks, and calls `use` for each. Replaces the cache of the topology
+  /// (DiskTopology::hold()). Returns false if `use` has returned false, after which no further blocks are
+  /// sampled. Errors: ScratchStreamsFull before the first call of `use`; those of BlockSampler and
+  /// ScratchFile; BudgetExceeded, Interrupted.
   bool sample(std::span<const int64_t> numbers, ScratchFile& file, const Use& use);
-  /// Bytes that all calls of sample() read from the file or wrote to it.
+  /// Return the bytes that all calls of sample() that ended without an error read from the file or wrote to
+  /// it.
   int64_t bytes_read() const { return bytes_read_; }
   int64_t bytes_written() const { return bytes_written_; }
 

@@ -16,11 +16,12 @@ class RowUses {
   /// has `nodes` rows on average.
   RowUses(std::span<const uint8_t> uses, int64_t counted_blocks, double nodes);
 
+  /// Returns the uses of all rows but the `rows` most used ones.
   RowUses without_most_used(int64_t rows) const;
-  /// Expected number of different rows that `blocks` blocks use.
+  /// Returns the expected number of different rows that `blocks` blocks use.
   double distinct(double blocks) const;
-  /// Expected number of different rows per block in a pack with space for `room` rows, if each row is stored
-  /// once per pack.
+  /// Returns the expected number of different rows per block in a pack with space for `room` rows, if each
+  /// row is stored once per pack.
   double packed(double room) const;
 
  private:

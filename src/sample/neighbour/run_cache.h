@@ -20,7 +20,7 @@ namespace plimsoll {
 
 /// Memory and disk space that make reading the blocks of a run fast. With a sample file, all memory is used
 /// for rows. When an epoch starts whose samples are not in the file, all memory is used for the topology
-/// until all threads of the run have sampled them. Without a sample file, samples are made in the background,
+/// until the threads of the run have sampled them. Without a sample file, samples are made in the background,
 /// and topology and rows share the memory.
 ///
 /// Any number of threads may call it at once. Blocks are the same for every size.
@@ -40,7 +40,7 @@ class RunCache {
     const RowSet* left_out = nullptr;
   };
   /// The arguments must outlive this object. It resizes `topology`, and writes further samples to `kept` (may
-  /// be null). Errors: BudgetExceeded, those of SharedScan and SpilledFeatures.
+  /// be null). Errors: BudgetExceeded, ThreadRefused; those of SharedScan, SpilledFeatures and WholeBatches.
   RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology, SampleFile* kept,
            const Options& options);
   ~RunCache();
@@ -50,12 +50,16 @@ class RunCache {
   static CacheShares shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
                             const Options& options);
 
-  /// Does the same as SamplePrefetcher::read(). Errors: those of that function and of sample_blocks().
+  /// Does the same as SamplePrefetcher::read(). If the sample file lacks the block, first samples blocks from
+  /// it on, while other calls wait. Errors: those of that function and of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);
   /// Samples the blocks from number `number` on if that block is not in the sample file, with memory that
-  /// `lend` frees (BlockSource::prepare). No other thread may call read() meanwhile.
+  /// `lend` frees (BlockSource::prepare). No other thread may call read() meanwhile. Errors: those of
+  /// sample_blocks() except BudgetExceeded, after which the sample file is no longer used; those of the
+  /// constructor.
   void prepare(int64_t number, const std::function<void()>& lend);
-  /// Reads the stored sample of a block. Returns false if it is not stored.
+  /// Reads the stored sample of a block. Returns false if it is not stored. Errors: those of
+  /// KeptSamples::get().
   bool sample(int64_t number, BlockSample& sample);
   int64_t planned() const;
   RowCounters counters() const;

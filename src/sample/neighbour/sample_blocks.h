@@ -63,8 +63,10 @@ struct StreamBytes {
   int64_t read = 0;
   int64_t written = 0;
 };
-/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. `on_hop` has the
-/// same meaning as in RangeSampler::Options. Errors: those of BlockSampler, ThreadRefused, Interrupted.
+/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. Returns the
+/// bytes of streams. If shares.stream_bytes is above 0, `on_hop` is called once for each hop of each block:
+/// during the hop or, for blocks that are sampled in groups after all, before their call of `use`. Otherwise
+/// it is not called. Errors: those of BlockSampler, RangeSampler and `use`; ThreadRefused, Interrupted.
 StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
                           const SamplingShares& shares, std::span<const BlockNumbers> numbers,
                           const StreamSpace& space, const SampledGroup& use,

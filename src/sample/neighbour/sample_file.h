@@ -29,12 +29,13 @@ class SampleFile {
   /// `max_samples` is the capacity. Errors: Failure if the file has no space for the index.
   SampleFile(ScratchFile file, int64_t max_samples);
 
-  /// Drops all samples and allocates write buffers (kBuffer + kPage). Errors: BudgetExceeded.
+  /// Drops all samples and allocates write buffers (kBuffer + kPage), which are held until finish(). Errors:
+  /// BudgetExceeded.
   void begin();
   /// Adds a sample written by BlockSample::write(). Returns false, with nothing changed, if the file is full.
   /// Errors: those of ScratchFile.
   bool add(int64_t number, std::span<const std::byte> sample);
-  /// Writes buffered data and frees the buffers.
+  /// Writes buffered data and frees the buffers. Errors: those of ScratchFile.
   void finish();
 
   bool has(int64_t number) const { return range_of(number) != nullptr; }
@@ -85,7 +86,8 @@ class KeptSamples final : public BlockSamples {
   KeptSamples(const SampleFile& file, int64_t longest);
   /// Returns the bytes of memory (Tag::cache) that an object needs.
   static int64_t bytes_for(int64_t longest);
-  /// Errors: those of ScratchFile; Failure for a number that is not in the file.
+  /// Errors: those of ScratchFile, after which the object must not be used again; Failure for a number that
+  /// is not in the file; BudgetExceeded.
   bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
            const std::stop_token& stop) override;
 
