@@ -13,9 +13,9 @@ class BatchNorm {
  public:
   BatchNorm(ParameterList& parameters, const std::string& prefix, int64_t channels);
 
-  /// Normalises x, f32 [N, channels]. In training, the statistics of the block are used and added to
-  /// batch.statistics. In evaluation, and for a block of fewer than two nodes, the running statistics are
-  /// used.
+  /// Normalises x, f32 [N, channels]. In training, the statistics of the block are used, and added to
+  /// batch.statistics if that is not null. In evaluation, and for a block of fewer than two nodes, the
+  /// running statistics are used.
   at::Tensor forward(const at::Tensor& x, const Batch& batch, bool training) const;
 
  private:

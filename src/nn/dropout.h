@@ -15,7 +15,8 @@ struct DropoutKey {
 
 /// Applies ReLU and inverted dropout to `values` [rows, channels] in one pass, with factors from
 /// counter-based random numbers (kernels/dropout/dropout.h). `layer` distinguishes the uses of dropout in a
-/// model. Applies ReLU alone if key.training is false or p is 0.
+/// model. `item` and `local`, i64 [rows], are the keys of the rows. Applies ReLU alone if key.training is
+/// false or p is 0.
 at::Tensor relu_dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
                         const at::Tensor& item, const at::Tensor& local);
 

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// What the layer of an edge type needs.
+/// Options of the layer of an edge type.
 struct EdgeTypeConvOptions {
   RelationalLayer layer = RelationalLayer::sage;
   int64_t channels = 64;
@@ -29,7 +29,8 @@ class EdgeTypeConv {
   EdgeTypeConv(ParameterList& parameters, const std::string& prefix, const EdgeTypeConvOptions& options,
                const at::Tensor& bases);
 
-  /// Maps the rows of sources [S, channels] and targets [T, channels] to [T, channels]. Thread-safe.
+  /// Maps the rows of sources [S, channels] and targets [T, channels] to [T, channels]. `order` has the edges
+  /// from sources to targets (ops/attention/attention.h). Thread-safe.
   at::Tensor forward(const at::Tensor& sources, const at::Tensor& targets, const at::Tensor& order) const;
 
  private:

@@ -15,7 +15,7 @@ class Encodings : public Objective {
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override { return {.items = Items::nodes}; }
-  /// Returns the width of a code and of the reconstructed features: latent + in_features - 1.
+  /// Returns the width of a code plus the number of reconstructed features: latent + in_features - 1.
   int64_t outputs() const override { return model_.options().latent + model_.options().in_features - 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override;

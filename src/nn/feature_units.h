@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// The mean and scale by which a model standardises node features, so that the features have mean 0 and scale
 /// 1 over the training split. Both are f32 [features], stored as buffers features.mean and features.scale;
-/// undefined for a model that does not standardise.
+/// undefined for a model that does not standardise. A scale must not be 0.
 struct FeatureUnits {
   at::Tensor mean;
   at::Tensor scale;

@@ -56,7 +56,7 @@ class GATConv {
   GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
   /// Maps x [N, in] to [targets, out_width()]. `place` distinguishes the uses of dropout within a model.
-  /// Thread-safe.
+  /// Thread-safe. Errors: UsageError if edge_dim is above 0 and there are no edge features; those of gat().
   at::Tensor forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                      uint32_t place) const;
   /// Maps x and x_target [T, in_target], features of different nodes, to [T, out_width()]. Thread-safe.

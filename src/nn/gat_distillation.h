@@ -7,10 +7,10 @@ namespace plimsoll {
 /// Trains a classifier of graphs on labels and on a teacher's logits, batch.teacher f32 [G, classes] (Hinton
 /// et al., "Distilling the Knowledge in a Neural Network", 2015). The loss of a graph is
 ///
-///     alpha T^2 KL(softmax(teacher / T) || softmax(student / T)) + (1 - alpha) cross-entropy
+/// alpha T^2 KL(softmax(teacher / T) || softmax(student / T)) + (1 - alpha) cross-entropy
 ///
-/// Outputs are the student's logits. Errors: Failure if the teacher's outputs are missing or have another
-/// shape.
+/// Outputs are the student's logits. Errors of losses(): Failure if the teacher's outputs are missing or have
+/// another shape.
 class GatDistillation : public Objective {
  public:
   /// `student` must outlive this object.

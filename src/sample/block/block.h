@@ -32,8 +32,8 @@ struct BlockSize {
   }
 };
 
-/// The part of a sample within some number of hops of its seeds: its first `nodes` nodes and first `edges`
-/// edges.
+/// The part of a sample within some number of hops of its seeds: its first `nodes` nodes, and its first
+/// `edges` edges, which are the sampled edges into these nodes.
 struct Prefix {
   int64_t nodes = 0;
   int64_t edges = 0;

@@ -18,12 +18,15 @@ class SamplePrefetcher {
   using Place = std::function<std::byte*(const BlockSample& sample)>;
 
   virtual ~SamplePrefetcher() = default;
-  /// Announces that this block will be read next.
+  /// Announces that this block will be read next. Drops all blocks that were prefetched, and restarts
+  /// prefetching from it.
   virtual void expect(int64_t number) = 0;
   /// Waits until the rows of a block have been read. Returns false if the block was not sampled in advance or
-  /// its rows were not read; the caller then samples and reads it. Errors: those of RowReader::read().
+  /// its rows were not read; `place` has then not been called, and the caller samples and reads the block.
+  /// Errors: those of RowReader::read(), ScratchFile and `place`; Failure for a block that is larger than
+  /// planned.
   virtual bool read(int64_t number, const Place& place) = 0;
-  /// Number of blocks that are sampled in advance and whose rows are planned or read.
+  /// Returns the number of blocks that are sampled in advance and whose rows are planned or read.
   virtual int64_t planned() const = 0;
   virtual RowCounters counters() const = 0;
 };

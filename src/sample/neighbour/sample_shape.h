@@ -13,11 +13,11 @@ namespace plimsoll {
 GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
                            std::span<GraphShape> prefixes);
 
-/// Converts a sample to the format of BulkSampler. Edges must be grouped by target, in node order, as
-/// NeighbourSampler returns them.
+/// Converts a sample to the format of BulkSampler, without edge values. Its edges must be grouped by target,
+/// in node order, as NeighbourSampler returns them for a directional subgraph. Errors: BudgetExceeded.
 SampledBatch batch_of(const SampledSubgraph& sample);
 
-/// Appends the prefix of each hop, without its shape, to `prefixes`.
+/// Appends the prefixes within 0 .. hops-1 hops of the seeds to `prefixes`.
 template <typename Sample, typename Prefixes>
 void append_prefixes(const Sample& sample, Prefixes& prefixes) {
   Prefix within;

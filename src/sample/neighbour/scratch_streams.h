@@ -33,7 +33,7 @@ class ScratchStreams {
   };
 
   /// `extent` is the length of an extent and of the buffer of each reader or writer, a multiple of
-  /// ScratchFile::kAlignment.
+  /// ScratchFile::kAlignment. `file` must outlive this object, which may use all of it.
   ScratchStreams(ScratchFile& file, int64_t extent) : file_(file), extent_(extent) {}
   int64_t bytes_read() const { return read_; }
   int64_t bytes_written() const { return written_; }
@@ -57,8 +57,10 @@ class ScratchStreams::Writer {
   /// Errors: BudgetExceeded.
   Writer(ScratchStreams& streams, Stream& stream)
       : streams_(&streams), stream_(&stream), buffer_(Tag::blocks, streams.extent_) {}
-  /// Appends bytes. Errors: ScratchStreamsFull; those of ScratchFile.
+  /// Appends bytes. Errors: ScratchStreamsFull; those of ScratchFile; BudgetExceeded.
   void put(std::span<const std::byte> bytes);
+  /// Writes the remaining bytes and frees the buffer. Nothing may be appended afterwards. Errors: those of
+  /// put().
   void finish();
 
  private:
@@ -78,7 +80,8 @@ class ScratchStreams::Reader {
   Reader(ScratchStreams& streams, Stream& stream, bool frees)
       : streams_(&streams), stream_(&stream), frees_(frees), buffer_(Tag::blocks, streams.extent_) {}
   bool at_end() const { return next_byte_ == stream_->bytes && at_ == filled_; }
-  /// Reads the next bytes. Errors: those of ScratchFile; Failure at the end of the stream.
+  /// Reads the next to.size() bytes. Errors: those of ScratchFile; Failure at the end of the stream;
+  /// BudgetExceeded.
   void get(std::span<std::byte> to) {
     if (filled_ - at_ < static_cast<int64_t>(to.size())) return get_across(to);
     std::copy_n(buffer_.data() + at_, to.size(), to.data());

@@ -21,17 +21,19 @@ class WalkFile {
   /// Makes a file in a folder for `walks` walks of `places` nodes. Returns nullopt if ScratchFile::make()
   /// returns nullopt.
   static std::optional<WalkFile> make(const std::filesystem::path& folder, int64_t walks, int64_t places);
-  /// Bytes (Tag::blocks) needed to read `together` walks at a time.
+  /// Returns the bytes (Tag::blocks) that read() needs for `together` walks at a time.
   static int64_t bytes_for(int64_t together, int64_t places) {
     return 2 * together * places * static_cast<int64_t>(sizeof(T));
   }
 
-  /// Starts writing. Afterwards add() appends the next node of all walks. Errors: BudgetExceeded, those of
-  /// ScratchFile.
+  /// Starts writing `walks` walks, at most as many as given to make(), in place of earlier ones.
   void begin(int64_t walks);
-  void add(std::span<const T> at);
-  /// Calls use(nodes) for `together` walks at a time, [walks, places], in order. Errors: BudgetExceeded,
+  /// Appends the next node of all walks: at[i] for walk i. Call it `places` times. Errors: BudgetExceeded,
   /// those of ScratchFile.
+  void add(std::span<const T> at);
+  /// Calls use(nodes) for `together` walks at a time, [walks, places], in order. The last call has the
+  /// remaining walks. `together` must be a multiple of kMinTogether. Call it after add() for all places.
+  /// Errors: BudgetExceeded, those of ScratchFile.
   void read(int64_t together, const std::function<void(std::span<const T>)>& use);
 
  private:

@@ -10,7 +10,8 @@ namespace plimsoll {
 
 /// Runs METIS_PartGraphKway on `graph` in a child process, fills `part_of` [V] and returns the weight of the
 /// cut edges. Returns nullopt if METIS itself needs more than `bytes` of memory, which the kernel limits
-/// (RLIMIT_DATA). `parts` is at least 2; `slack` is the imbalance that METIS aims at, 0 or more.
+/// (RLIMIT_DATA); `part_of` is then undefined. `parts` is at least 2; `slack` is the imbalance that METIS
+/// aims at, 0 or more.
 ///
 /// A child process is used for these reasons: METIS draws random numbers from the generator of the C library,
 /// which all threads share; it handles SIGABRT and SIGTERM of the whole process; it prints; and it may end

@@ -15,7 +15,9 @@ class PartNodes {
   /// `nodes` entries or has negative ones; BudgetExceeded.
   PartNodes(std::span<const int32_t> parts, int64_t nodes);
 
+  /// Returns the highest part plus 1. Parts without nodes above it are not counted.
   int64_t parts() const { return static_cast<int64_t>(part_ptr_.size()) - 1; }
+  /// Returns the nodes of a part, 0 .. parts()-1, valid as long as this object.
   std::span<const int64_t> operator[](int64_t part) const {
     const auto p = static_cast<size_t>(part);
     return std::span(nodes_).subspan(static_cast<size_t>(part_ptr_[p]),

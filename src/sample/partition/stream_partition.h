@@ -26,12 +26,13 @@ using Parts = Vector<int32_t, Tag::columns>;
 /// fewer edges than the first pass, later passes start from the ranges. Neighbours are those in a node's
 /// list, so only one direction of a directed graph counts.
 ///
-/// Holds 8 bytes per node and 20 bytes per part. Reads lists in order, some at a time, twice per pass. The
-/// result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes, a
-/// slack below 0, or fewer than 1 pass; those of the topology; BudgetExceeded.
+/// Holds 8 bytes per node and up to 28 bytes per part. Reads lists in order, some at a time, twice per pass.
+/// The result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes,
+/// or is 2^30 or more, a slack below 0, or fewer than 1 pass; those of the topology; BudgetExceeded.
 Parts stream_partition(const Topology& topology, const PartitionOptions& options);
 
-/// Returns the number of edges that connect different parts. Errors: those of the topology, BudgetExceeded.
+/// Returns the number of edges that connect different parts. `parts` [V] has the part of each node. Errors:
+/// those of the topology, BudgetExceeded.
 int64_t cut_edges(const Topology& topology, std::span<const int32_t> parts);
 
 }  // namespace plimsoll

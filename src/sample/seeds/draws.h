@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Returns a 64-bit key for all draws for one item (a seed node, a start, an edge) in an epoch. Different
-/// items have different keys.
+/// Returns a 64-bit key for all draws for one item (a seed node, a start, an edge) in an epoch. Keys of two
+/// items are equal only by chance, with a probability of about 2^-64.
 constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int64_t item) {
   const auto id = static_cast<uint64_t>(item);
   const Philox::Counter bits = Philox(seed)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
@@ -37,13 +37,13 @@ class Draws {
         counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
                  static_cast<uint32_t>(purpose) << 16 | (stream + 1)} {}
 
-  /// Continues after the first `numbers` numbers of bits().
+  /// Moves to the position after the first `numbers` numbers of bits(), counted from the start of the stream.
   void skip(uint32_t numbers) {
     counter_[0] = numbers / four_.size();
     next_ = four_.size();
     for (uint32_t left = numbers % four_.size(); left > 0; --left) bits();
   }
-  /// Returns the number of calls of bits() so far.
+  /// Returns the position in the stream: how many numbers of bits() precede the next one.
   uint32_t drawn() const {
     return counter_[0] * static_cast<uint32_t>(four_.size()) - static_cast<uint32_t>(four_.size() - next_);
   }
@@ -57,8 +57,8 @@ class Draws {
     return four_[next_++];
   }
 
-  /// Draws uniformly, without bias, from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in
-  /// an interval", ACM TOMACS 29(1), 2019; above it by rejection.
+  /// Draws uniformly, without bias, from 0 .. n-1; n must be above 0. Below 2^32 by Lemire, "Fast random
+  /// integer generation in an interval", ACM TOMACS 29(1), 2019; above it by rejection.
   uint64_t below(uint64_t n) {
     if (n > UINT32_MAX) {
       const uint64_t mask = ~uint64_t{0} >> std::countl_zero(n - 1);

@@ -12,8 +12,8 @@
 namespace plimsoll {
 
 /// Tells whether an edge between two nodes, in either direction, was held out of a graph: whether it is one
-/// of `valid_edges` or `test_edges`. Each lookup makes O(log n) reads of the mapped columns. The graph must
-/// outlive it. Thread-safe.
+/// of `valid_edges` or `test_edges`. Each lookup makes O(log n) reads of the mapped columns, which must be
+/// sorted by node, then by neighbour. The graph must outlive it. Thread-safe.
 class HeldOutEdges {
  public:
   explicit HeldOutEdges(const GraphView& graph) : graph_(graph) {}
@@ -34,7 +34,8 @@ class LinkSeeds {
 
   /// Writes the distinct ends of all pairs, ascending, to `nodes`. Writes indices into `nodes` to `pairs` [P,
   /// 2], the edges first, and 1 for an edge or 0 for another pair to `pair_y` [P]. P is block.count * (1 +
-  /// negatives). Errors: InputError for an edge with a node that does not exist; those of the topology.
+  /// negatives). `block` must be of a list of edges. Errors: InputError for an edge with a node that does not
+  /// exist; those of NegativeEdges::uniform().
   void make(const SeedBlocks& blocks, const SeedBlocks::Block& block, Vector<int64_t, Tag::blocks>& nodes,
             Vector<int32_t, Tag::blocks>& pairs, Vector<float, Tag::blocks>& pair_y);
 
@@ -52,13 +53,15 @@ class LinkSeeds {
 /// column). Not thread-safe. Topology and graph must outlive it.
 class EvaluationNegatives {
  public:
-  /// `split` is an index into kGraphSplits.
+  /// `split` is an index into kGraphSplits. Errors: those of NegativeEdges.
   EvaluationNegatives(const Topology& topology, const GraphView& graph, size_t split, uint64_t seed);
 
-  /// Draws one uniform pair for each of the edges first, first + 1, ...
+  /// Draws one uniform pair for each of the edges first, first + 1, ..., as many as fit into `nodes` and
+  /// `neighbours`, which have the same size. Errors: those of NegativeEdges::uniform().
   void uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours);
-  /// Draws `count` negative neighbours for the node of each of these edges: [edges, count], row by row.
-  /// `nodes` has the node of each edge. Errors: UsageError for a node that has no negative edge; those of the
+  /// Draws `count` negative neighbours for the node of each of the edges first, first + 1, ...: `neighbours`
+  /// [edges, count], row by row. `nodes` has the node of each edge; it is repeated `count` times in
+  /// `pair_nodes` [edges, count]. Errors: UsageError for a node that has no negative edge; those of the
   /// topology.
   void ranked(int64_t first, std::span<const int64_t> nodes, int64_t count,
               Vector<int64_t, Tag::columns>& pair_nodes, Vector<int64_t, Tag::columns>& neighbours);

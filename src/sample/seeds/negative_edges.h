@@ -29,8 +29,9 @@ class NegativeEdges {
   /// Returns whether the caller rejects a pair; another pair is drawn instead.
   using Excluded = std::function<bool(int64_t node, int64_t neighbour)>;
 
-  /// If existing edges are avoided, lists must ascend: require_ascending_lists(). Errors: UsageError for a
-  /// graph of V (V - 1) edges or more, in which no pair may be left.
+  /// If existing edges are avoided, lists must ascend without duplicates: require_ascending_lists(). Errors:
+  /// UsageError for a graph of fewer than 2 nodes or, if existing edges are avoided, of V (V - 1) edges or
+  /// more, in which no pair may be left.
   NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
                 Excluded excluded = {});
 
@@ -38,7 +39,7 @@ class NegativeEdges {
   /// `nodes` and `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or
   /// excluded; Interrupted; those of the topology.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
-  /// Draws the pairs with these numbers.
+  /// Draws the pairs with these numbers. Errors: the same.
   void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                std::span<int64_t> neighbours);
 

@@ -42,17 +42,17 @@ class SeedBlocks {
   };
   Block block(int64_t number) const;
   int64_t blocks() const { return begins_.back(); }
-  /// Number of blocks in one step, and in one epoch.
+  /// Return the number of blocks in a full step, and in an epoch.
   int64_t per_batch() const;
   int64_t per_epoch() const { return blocks_of_epoch_; }
-  /// Number of blocks in all epochs; training blocks have lower numbers than this.
+  /// Returns the number of blocks in all epochs; training blocks have lower numbers than this.
   int64_t training_blocks() const { return begins_[1]; }
   /// Returns the block numbers of a list; for the first list, those of epoch 1.
   GraphList numbers(size_t list) const;
 
-  /// Returns the indices of a block's seeds in its list.
+  /// Writes the indices of a block's seeds in its list to `places`.
   void places(const Block& block, Vector<int64_t, Tag::blocks>& places) const;
-  /// Returns the seed nodes of a block and their labels.
+  /// Returns the seed nodes of a block and their labels. The block must be of a list of nodes.
   void seeds(const Block& block, Vector<int64_t, Tag::blocks>& nodes,
              Vector<int64_t, Tag::blocks>& labels) const;
   const std::vector<SeedList>& lists() const { return lists_; }

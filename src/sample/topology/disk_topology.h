@@ -27,8 +27,9 @@ struct TopologyCounters {
 /// allows. It returns the same data as CsrTopology for every budget and read method.
 class DiskTopology final : public Topology {
  public:
-  /// Reads the graph at `folder`. `bytes` of Tag::cache is the total memory, at least min_bytes(). Errors:
-  /// InputError (not a graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
+  /// Reads the graph at `folder`. `bytes` of Tag::cache is the total memory, at least min_bytes().
+  /// read_edge_values() returns no columns. Errors: InputError (not a graph, or damaged), UsageError (fewer
+  /// bytes; PLIMSOLL_READ), BudgetExceeded.
   DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
   /// Does the same for an open graph, with min_bytes(). `values` selects the columns that read_edge_values()
   /// returns. Errors: the same, and InputError if weights are requested and the graph has none.
@@ -38,8 +39,9 @@ class DiskTopology final : public Topology {
   int64_t nodes() const override { return nodes_; }
   int64_t edges() const override { return edges_; }
   bool weighted() const override { return weights_ != nullptr; }
-  /// The functions below throw, in addition to the errors of CsrTopology, InputError (a truncated file) and
-  /// Failure (disk errors).
+  /// The functions below that read throw, in addition to the errors of CsrTopology, InputError (a truncated
+  /// file), Failure (disk errors), BudgetExceeded (scratch memory) and Interrupted (while a whole column is
+  /// read into memory).
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override;
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override;
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
@@ -59,8 +61,9 @@ class DiskTopology final : public Topology {
   /// range by itself. `weights` is whether weights are needed as well. If there are more than `max` ranges,
   /// it stops after the first max + 1. Errors: those of read_lists(), Interrupted.
   std::vector<int64_t> ranges(int64_t bytes, bool weights, int64_t max) const;
-  /// Does the same as resize(), and then reads the lists of the nodes first .. end-1 in long reads, as far as
-  /// they fit.
+  /// Replaces the content of the caches with the lists of the nodes first .. end-1, and their weights if
+  /// `weights` is true, in long reads. If they do not fit into `bytes`, only does resize(bytes). Errors:
+  /// those of resize() and read_lists().
   void hold(int64_t first, int64_t end, int64_t bytes, bool weights);
   TopologyCounters counters() const;
 

@@ -16,11 +16,13 @@ class ListSearch {
   explicit ListSearch(const Topology& topology) : topology_(topology) {}
 
   /// Writes to places[i] how many neighbours in lists[i] are below nodes[i], and to found[i] 1 if nodes[i] is
-  /// in the list, otherwise 0.
+  /// in the list, otherwise 0. This also works for lists with duplicates. Errors: those of the topology;
+  /// BudgetExceeded.
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes, std::span<int64_t> places,
             std::span<uint8_t> found);
 
-  /// Writes to nodes[i] the node of rank ranks[i], counted from 0, among the nodes that are not in lists[i].
+  /// Writes to nodes[i] the node of rank ranks[i], counted from 0, among the nodes that are not in lists[i];
+  /// at least nodes() if there are too few of them. Errors: the same.
   void find_missing(std::span<const EdgeRange> lists, std::span<const int64_t> ranks,
                     std::span<int64_t> nodes);
 
@@ -40,8 +42,8 @@ class ListSearch {
   Vector<int64_t, Tag::blocks> neighbours_;
 };
 
-/// Checks that all lists ascend; reads them once. Errors: InputError that names the first list that does not
-/// ascend.
+/// Checks that all lists ascend without duplicates; reads them once. Errors: InputError that names the first
+/// list that does not; those of the topology.
 void require_ascending_lists(const Topology& topology);
 
 }  // namespace plimsoll

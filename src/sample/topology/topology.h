@@ -36,7 +36,7 @@ class Topology {
 
   /// Writes the list of nodes[i] to lists[i]. Errors: UsageError for a node that is not in the graph.
   virtual void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const = 0;
-  /// Writes the source of edges[i], 0 .. nodes()-1, to neighbours[i]. Every edge must be within a list.
+  /// Writes the source of edges[i] to neighbours[i]. Every edge must be within a list.
   virtual void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const = 0;
   /// Writes 1 to found[i] if nodes[i] is in lists[i], otherwise 0. Lists must ascend.
   virtual void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
@@ -44,7 +44,7 @@ class Topology {
   /// Reads the weight of each edge. May be called only if weighted().
   virtual void read_weights(std::span<const int64_t> edges, std::span<float> weights) const = 0;
 
-  /// Numbers per edge in the requested columns; 0 if none were requested.
+  /// Returns the numbers per edge in the requested columns; 0 if none were requested.
   virtual int64_t edge_width() const { return 0; }
   /// Reads the requested columns of each edge: [edges, edge_width()]. Fastest if edges ascend.
   virtual void read_edge_values(std::span<const int64_t> /*edges*/, std::span<float> /*values*/) const {}
