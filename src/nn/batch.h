@@ -125,9 +125,11 @@ struct Batch {
   /// The batch on the host, if this one is a copy on a device (engine/blocks/device_blocks.h). Null if this
   /// batch is on the host.
   const Batch* on_host = nullptr;
+  /// Returns the batch on the host: this one, or the one of which it is a copy.
   const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
 
-  /// Calls visit(tensor) for each defined tensor.
+  /// Calls visit(tensor) for the order of each layer, and for each other tensor that is defined, except those
+  /// of `types`.
   template <typename Visit>
   void each_tensor(const Visit& visit) {
     for (LayerEdges& layer : layers) visit(layer.order);
@@ -137,6 +139,7 @@ struct Batch {
       if (tensor->defined()) visit(*tensor);
   }
 
+  /// Returns the edges that a layer reads: its entry in `layers`, or all stored edges if there are none.
   LayerEdges edges_of(size_t layer) const { return layers.empty() ? LayerEdges{edge_order} : layers[layer]; }
   int64_t nodes() const { return x.size(0); }
   int64_t graphs() const { return graph_item.size(0); }

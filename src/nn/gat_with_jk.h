@@ -18,7 +18,7 @@ namespace plimsoll {
 /// head.weight and .bias.
 class GATWithJK : public GraphModel {
  public:
-  /// Errors: UsageError for an option with an unknown value.
+  /// Errors: those of JumpingKnowledge and of ParameterList::add().
   GATWithJK(const GatOptions& options, uint64_t seed);
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;

@@ -16,11 +16,12 @@ namespace plimsoll {
 /// followed by normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs
 /// or over nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values
 /// is trained on values with mean 0 and scale 1; apply_head() returns values in the units of the data.
-/// Buffers: target.mean, target.scale, features.mean, features.scale.
+/// Buffers: target.mean and target.scale for a model of values, features.mean and features.scale if it
+/// standardises features, and those of BatchNorm.
 class Gnn : public GraphModel {
  public:
-  /// Errors: UsageError for an option with an unknown value, and for `hidden` that is not a multiple of
-  /// heads.
+  /// Errors: UsageError if the convolution is attention and `hidden` is not a multiple of heads; those of
+  /// ParameterList::add().
   Gnn(const GnnOptions& options, uint64_t seed);
   ~Gnn() override;
 
@@ -28,9 +29,9 @@ class Gnn : public GraphModel {
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override;
   /// The parts of forward(), for callers that run each layer over the whole graph before the next layer.
-  /// inputs() returns the input of the first layer. run_layer() computes the output of layer `layer` for the
-  /// batch's nodes from the output of the previous layer. join() computes the embeddings of nodes from the
-  /// outputs of the layers of embedding_layers(), in order.
+  /// inputs() returns the input of the first layer. run_layer() computes the output of layer `layer`, counted
+  /// from 0, for the batch's nodes from the output of the previous layer, in evaluation. join() computes the
+  /// embeddings of nodes from the outputs of the layers of embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
   /// The parts of run_layer() for one node whose edges are processed in chunks (nn/neighbour_sum.h). The node
@@ -40,7 +41,7 @@ class Gnn : public GraphModel {
   at::Tensor finish_layer(int64_t layer, const NeighbourSum& sum, const at::Tensor& x,
                           const Batch& chunk) const;
   at::Tensor join(const std::vector<at::Tensor>& outputs) const;
-  /// The layers whose outputs form the embedding.
+  /// Returns the layers, counted from 0, whose outputs form the embedding.
   std::vector<int64_t> embedding_layers() const;
 
   const ParameterList& parameters() const override { return parameters_; }

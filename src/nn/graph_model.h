@@ -21,8 +21,9 @@ struct FeatureWidths {
 class GraphModel {
  public:
   virtual ~GraphModel() = default;
-  /// Returns f32 [G, classes()], or [N, classes()] for a model of nodes. Thread-safe: it only reads the
-  /// parameters.
+  /// Returns f32 [G, classes()], or [N, classes()] for a model of nodes; for a sample with Batch::layers,
+  /// only the rows of its seeds. Thread-safe: it only reads the parameters. Errors: InputError for an ID that
+  /// the model's embedding does not have.
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const {
     return apply_head(embed(batch, key));
   }
@@ -30,8 +31,10 @@ class GraphModel {
   /// apply_head() computes the logits from it.
   virtual at::Tensor embed(const Batch& batch, const DropoutKey& key) const = 0;
   virtual at::Tensor apply_head(const at::Tensor& embeddings) const = 0;
+  /// Returns the width of the input of the last layer.
   virtual int64_t embedding() const = 0;
   virtual const ParameterList& parameters() const = 0;
+  /// Returns the number of logits or values for an item.
   virtual int64_t classes() const = 0;
   virtual FeatureWidths features() const = 0;
   virtual CollateOptions collate_options() const { return {}; }

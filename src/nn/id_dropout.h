@@ -21,8 +21,8 @@ struct UnknownIds {
 /// Draws depend only on (seed, epoch, index of the graph, index of the node in its graph).
 class IdDropout : public Objective {
  public:
-  /// `objective` must outlive this object. With `always`, all IDs of all graphs are dropped, also in
-  /// prediction.
+  /// `objective` must outlive this object. `share` is the probability that a graph is changed. With `always`,
+  /// all IDs of all graphs are dropped, also in prediction.
   IdDropout(const Objective& objective, UnknownIds unknown, double share, bool always = false)
       : objective_(objective), unknown_(std::move(unknown)), share_(share), always_(always) {}
 

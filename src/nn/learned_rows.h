@@ -16,8 +16,8 @@ struct LearnedRows {
   at::Tensor rows;   ///< f32 [N, F], a leaf that requires a gradient.
 };
 
-/// While it exists, learned_rows() on this thread looks up rows as leaves, and keeps them here. Cannot be
-/// nested.
+/// While it exists, learned_rows() on this thread looks up rows as leaves, and keeps them here. Scopes cannot
+/// be nested: the constructor then throws Failure.
 class LearnedRowsScope {
  public:
   LearnedRowsScope();
@@ -25,7 +25,7 @@ class LearnedRowsScope {
   LearnedRowsScope(const LearnedRowsScope&) = delete;
   LearnedRowsScope& operator=(const LearnedRowsScope&) = delete;
 
-  /// The lookup so far.
+  /// Returns the lookup so far.
   const LearnedRows& found() const { return found_; }
   /// Returns the tensors to differentiate with respect to: `parameters`, with the looked-up rows in place of
   /// their table.
@@ -37,9 +37,10 @@ class LearnedRowsScope {
 };
 
 /// Returns the rows of a parameter f32 [R, F] with the indices `ids` i64 [N], below R: f32 [N, F]. Gradients
-/// go to the table or, inside a LearnedRowsScope, to its rows. The rows of a table on a disk have gradients
-/// only inside a scope, and the indices found are those of slots (nn/stored_rows.h). Errors: Failure for a
-/// second lookup in a scope, and those of StoredRows.
+/// go to the table or, inside a LearnedRowsScope, to the rows that it keeps. If gradients are disabled, a
+/// scope has no effect. The rows of a table on a disk have gradients only inside a scope, and the indices
+/// found are those of slots (nn/stored_rows.h). Errors: Failure for a second lookup in a scope, and those of
+/// StoredRows.
 at::Tensor learned_rows(const ParameterList::Entry& table, const at::Tensor& ids);
 
 }  // namespace plimsoll

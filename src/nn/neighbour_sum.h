@@ -25,7 +25,8 @@ struct NeighbourSum {
 };
 
 /// Returns the sum of attention over some edges of one target, from the layer's output for these edges alone:
-/// `out` [1, heads * channels], `highest` and `scale` [1, heads] (ops/gat.h).
+/// `out` [1, heads * channels], `highest` and `scale` [1, heads] (ops/gat/gat.h). `edge_attr` [edges, K] has
+/// the features of these edges, or is undefined.
 NeighbourSum sum_of_attention(const at::Tensor& out, const at::Tensor& highest, const at::Tensor& scale,
                               const at::Tensor& edge_attr, int64_t edges);
 

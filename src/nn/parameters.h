@@ -80,21 +80,26 @@ class ParameterList {
     /// If set, `value` [slots, F] holds only some rows of the parameter.
     StoredRows* stored = nullptr;
 
-    /// The shape of the whole parameter.
+    /// Returns the shape of the whole parameter.
     std::vector<int64_t> shape() const;
-    /// All numbers of the parameter. Errors: those of StoredRows::all().
+    /// Returns all numbers of the parameter, which must be on the CPU and have data. Errors: those of
+    /// StoredRows::all().
     std::span<const float> numbers() const;
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
+  /// Adds a parameter with a name that no other has, and returns its tensor, which is shared. The initial
+  /// values depend on the seed and on how many parameters were added before, unless a scope above replaces
+  /// them. Errors: UsageError if the model would have more than 2^40 numbers; BudgetExceeded.
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
   /// Makes the optimizer skip those numbers of a parameter whose gradient is 0: neither they nor their
-  /// optimizer state change.
+  /// optimizer state change. The parameter must exist.
   void make_lazy(const std::string& name);
   /// Adds a parameter of another object, such as a torch::nn::Module. It must be f32, contiguous and require
   /// a gradient. It is shared, not copied.
   void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }
-  /// Adds a tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
+  /// Adds a tensor that belongs to the model and is not trained, such as a running mean, filled with `value`,
+  /// and returns it. Errors: BudgetExceeded.
   at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
 
   const std::vector<Entry>& entries() const { return entries_; }
@@ -103,9 +108,10 @@ class ParameterList {
   std::vector<Entry> all() const;
   /// Returns the parameters from index `first` on.
   std::vector<at::Tensor> from(size_t first) const;
-  /// Number of scalars in the parameters.
+  /// Returns the number of scalars in the parameters, without the buffers.
   int64_t count() const;
-  /// XXH3-128 of all values, buffers included, in the order of names. It identifies the weights.
+  /// Returns XXH3-128 of all values, buffers included, in the order of names. It identifies the weights.
+  /// Errors: those of StoredRows::all().
   std::string hash() const;
 
  private:

@@ -26,8 +26,8 @@ class Recommendation : public Objective {
 };
 
 /// The recommendations of a model: for each graph the `k` best nodes, the best first, and their scores, f32
-/// [G, 2 k]; with `embeddings`, also the embedding of the seed. Nothing is minimised: losses() returns 0, or
-/// NaN if an output is not finite.
+/// [G, 2 k]; with `embeddings`, also the embedding of the seed, for which the model runs twice. Nothing is
+/// minimised: losses() returns 0, or NaN if an output is not finite.
 class BestNodes : public Objective {
  public:
   /// `model` must outlive this object.
@@ -47,7 +47,8 @@ class BestNodes : public Objective {
 };
 
 /// Returns the `k` highest of each row of scores f32 [G, D], from the highest down, as [G, 2 k]: first their
-/// columns, below 2^24, then the scores. Of equal scores the one with the lower column is first. If a score
+/// columns, below 2^24, then the scores. Of equal scores the one with the lower column is first. If a row has
+/// fewer than `k` scores above -infinity, the rest of the list has column 0 and score -infinity. If a score
 /// is NaN, so is the first of the row.
 at::Tensor best_scores(const at::Tensor& scores, int64_t k);
 

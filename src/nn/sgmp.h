@@ -18,10 +18,11 @@ namespace plimsoll {
 /// two linear layers. SGMP sums the nodes of a graph before the head; GTMP sums them between the layers of
 /// the head. Both can also be models of nodes. With spanning_trees, the model is SGMP-st of the paper on
 /// SGMP. Parameters have the names of SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*.
-/// There are also norms.I.* if nodes are normalised, and target.mean and target.scale for a model of values.
+/// There are also norms.I.* if nodes are normalised, target.mean and target.scale for a model of values, and
+/// features.mean and features.scale if it standardises features.
 class Sgmp : public GraphModel {
  public:
-  /// Errors: UsageError for an option with an unknown value.
+  /// Errors: those of ParameterList::add().
   Sgmp(const SgmpOptions& options, uint64_t seed);
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;

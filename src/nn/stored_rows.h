@@ -15,7 +15,7 @@ class StoredRows {
   virtual ~StoredRows() = default;
 
   virtual int64_t rows() const = 0;  ///< R
-  /// Number of rows that the parameter holds.
+  /// Returns how many rows the parameter holds.
   virtual int64_t slots() const = 0;
   /// Puts rows into slots, where they stay until the end of the step. `ids` i64 [N] are indices below R.
   /// Returns i64 [N], the slot of each. Errors: Failure if a row cannot be read or written.

@@ -23,9 +23,9 @@ namespace plimsoll {
 class TreePretraining : public Objective {
  public:
   /// `model` is a model of nodes whose classes() are the bins of distances, followed by the bins of angles.
-  /// It must outlive this object. `range` is the largest distance to children that histograms cover; it
-  /// replaces options.range. With `baseline`, the last output of forward() is the growth loss of predicting
-  /// parent_edge_growth().
+  /// It must outlive this object. `range` is the largest distance to children that histograms cover; it is
+  /// used instead of options.range. With `baseline`, the last output of forward() is the growth loss of
+  /// predicting parent_edge_growth().
   TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range, bool baseline);
 
   const ParameterList& parameters() const override { return model_.parameters(); }

@@ -21,7 +21,8 @@ namespace plimsoll {
 /// id_head.*, neighbours.{0, 1, 2}.*.
 class GraphAutoencoderNeighborhood {
  public:
-  /// Errors: UsageError for an option with an unknown value, and if `hidden` is empty.
+  /// Errors: UsageError if `hidden` has no width other than a last one that equals the latent width, or if
+  /// in_features is below 2; those of ParameterList::add().
   GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
 
   /// The distribution of each node's code, f32 [N, latent], and the code z, which is drawn from the
@@ -35,7 +36,7 @@ class GraphAutoencoderNeighborhood {
   Code encode(const Batch& batch, const DropoutKey& key) const;
   /// Returns the reconstructed node features without the ID, f32 [N, in_features - 1].
   at::Tensor decode(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
-  /// Returns the cross-entropy of each node's own ID, f32 [N].
+  /// Returns the cross-entropy of each node's own ID, f32 [N]. Errors: InputError for an ID out of range.
   at::Tensor id_losses(const at::Tensor& z, const Batch& batch) const;
   /// Returns, for each node, the binary cross-entropy of the IDs to which it points, as the mean over all
   /// IDs, f32 [N]. Needs CollateOptions::neighbour_ids.

@@ -8,8 +8,8 @@ namespace plimsoll {
 /// in_features - 1] (nn/encodings.h). The loss of a node is alpha (0.5 MSE(P mu, teacher's mu) + 0.5
 /// MSE(reconstruction, teacher's reconstruction)) + (1 - alpha) times its loss in Reconstruction. P is the
 /// identity if both codes have the same width, otherwise a linear layer that is trained together with the
-/// student. Items are nodes; outputs are the two MSEs, then the parts of the loss. Errors: Failure if the
-/// teacher's outputs are missing or have another shape.
+/// student. Items are nodes; outputs are the two MSEs, then the parts of the loss. Errors of forward():
+/// Failure if the teacher's outputs are missing or have another shape.
 class VgaeDistillation : public Objective {
  public:
   /// `student` must outlive this object. The initial values of P are derived from the student's seed.

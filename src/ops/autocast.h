@@ -9,15 +9,17 @@
 
 namespace plimsoll {
 
-/// How an operator behaves under torch.autocast for one kind of device. The operator applies low() to tensors
-/// that torch's products would cast to the low dtype, applies full() to tensors that torch computes in
-/// float32, and calls itself with autocast off. float64 is never cast.
+/// How an operator behaves under torch.autocast for one kind of device. While the object exists, autocast is
+/// off on this thread for this kind of device. The operator makes one, applies low() to tensors that torch's
+/// products would cast to the low dtype, applies full() to tensors that torch computes in float32, and then
+/// calls itself. float64 is never cast.
 class Autocast {
  public:
   explicit Autocast(c10::DeviceType device)
       : device_(device), guard_(at::autocast::get_autocast_dispatch_key_from_device_type(device)) {}
 
-  /// Casts to the low dtype if the kernel accepts it, otherwise to float32. The CPU's kernels accept bf16.
+  /// Casts to the low dtype if the kernel accepts it, otherwise to float32. Only the CPU's kernels accept
+  /// one: bf16.
   at::Tensor low(const at::Tensor& tensor) const {
     return cast(takes_low() ? at::kBFloat16 : at::kFloat, tensor);
   }

@@ -27,7 +27,7 @@ class CurrentDeviceScope {
   void* stream_ = nullptr;
 };
 
-/// Throws UsageError if device kernels do not support x's dtype, such as bf16.
+/// Throws UsageError unless x has a dtype that device kernels support: f32 or f64.
 inline void require_device_dtype(const at::Tensor& x) {
   require(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble, "x f32 or f64 on a CUDA device",
           x);
@@ -42,7 +42,8 @@ void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const At
       view_device_order(in.order.const_data_ptr<int32_t>(), sizes.sources, sizes.targets, sizes.edges);
 }
 
-/// Computes x weight^T + bias, into `kept` if that has rows, otherwise into a new tensor.
+/// Returns x weight^T + bias, without bias if that is undefined: in `kept` if it has as many rows as x,
+/// otherwise in a new tensor.
 inline at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const at::Tensor& kept) {
   at::Tensor z = kept.defined() && kept.size(0) == x.size(0)

@@ -30,7 +30,7 @@ class DeviceTensors {
   }
 
   /// Allocates memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
-  /// DeviceRegionFull.
+  /// DeviceRegionFull, those of DeviceRange::take(), what set_refusal() throws; Failure after leave_region().
   void* take(int64_t bytes, const void* stream = nullptr);
   /// Frees memory. `stream` must be the stream for which it was allocated.
   void give(void* data, int64_t bytes, const void* stream = nullptr) noexcept;
@@ -65,10 +65,12 @@ class DeviceTensors {
     refuse_ = refuse;
   }
 
+  /// Returns the size of the region, which must exist.
   int64_t bytes() const {
     const MutexLock lock(mutex_);
     return region_->bytes();
   }
+  /// Returns the bytes of the region that are in use.
   int64_t in_use() const;
   /// Returns the maximum bytes in use since the last begin_peak(). begin_peak() starts a new interval and
   /// returns the peak of the previous one.
@@ -77,7 +79,7 @@ class DeviceTensors {
   /// Ends an interval. `outer` is the value that the matching begin_peak() returned. The peak becomes the
   /// maximum of `outer` and the interval's peak.
   void end_peak(int64_t outer);
-  /// The highest end of any piece so far.
+  /// Returns the highest end of any piece of the region so far.
   int64_t high() const;
 
  private:
@@ -107,7 +109,7 @@ class DeviceRangeScope : private WorkspaceListener {
   DeviceRangeScope(const DeviceRangeScope&) = delete;
   DeviceRangeScope& operator=(const DeviceRangeScope&) = delete;
 
-  /// The DeviceTensors that allocates this thread's CPU tensors; null if they use the host's memory.
+  /// Returns the DeviceTensors that allocates this thread's CPU tensors; null if they use the host's memory.
   static DeviceTensors* cpu_tensors();
 
  private:

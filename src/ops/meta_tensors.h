@@ -26,10 +26,11 @@ class MetaTensors {
   MetaTensors& operator=(const MetaTensors&) = delete;
 
   /// active() returns whether this thread has a MetaTensors. order() returns the sizes of its order of length
-  /// `numbers`. Errors: Failure if it has no such order.
+  /// `numbers`. Call order() only if active() is true. Errors: Failure if it has no such order.
   static bool active();
   static const OrderSizes& order(int64_t numbers);
-  /// Returns how many edges an order into this number of targets keeps. Without known orders it keeps all.
+  /// Returns how many edges an order of length `numbers` into this number of targets keeps. If the orders are
+  /// not known (`orders` is empty), returns the maximum. Call it only if active() is true.
   static int64_t edges_of(int64_t numbers, int64_t targets);
   /// Returns whether this thread has a MetaTensors that imitates CUDA's operators (ops/device_bytes.h).
   static bool on_cuda();

@@ -20,7 +20,8 @@ class ModuleScope {
   uint64_t first_node_ = 0;
 };
 
-/// For its lifetime, tapes that this thread records (memory/tape.h) contain the names of modules.
+/// For its lifetime, tapes that this thread records (memory/tape.h) contain the names of modules. Cannot be
+/// nested.
 class NameModules {
  public:
   NameModules();
@@ -33,7 +34,7 @@ class NameModules {
   static void leave_node();
 };
 
-/// Returns a copy of `name` that lives as long as the program. There is one copy per name.
+/// Returns a copy of `name` that lives as long as the program. There is one copy per name. Thread-safe.
 const char* interned(const std::string& name);
 
 }  // namespace plimsoll

@@ -16,7 +16,8 @@ struct Numbers {
   using Stored = S;
 };
 
-/// Calls work(Numbers<...>()) for tensors stored as `dtype`: f32, f64 or bf16.
+/// Calls work(Numbers<...>()) for tensors stored as `dtype`: f32, f64 or bf16. Errors: UsageError for any
+/// other dtype.
 template <typename Work>
 void with_numbers(at::ScalarType dtype, const Work& work) {
   switch (dtype) {
@@ -39,7 +40,8 @@ inline at::TensorOptions sums_like(const at::Tensor& x) {
   return x.options().dtype(sum_type(x.scalar_type()));
 }
 
-/// Returns the data of a tensor; null if it is undefined or empty.
+/// Returns the data of a tensor of this type; null if it is undefined or empty. write() does the same for
+/// memory that is written to.
 template <typename T>
 const T* read(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.numel() == 0) return nullptr;

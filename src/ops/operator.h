@@ -18,12 +18,15 @@ namespace plimsoll {
 
 using Optional = std::optional<at::Tensor>;
 
+/// Converts a tensor that may be undefined to an optional one.
 inline Optional maybe(const at::Tensor& tensor) {
   return tensor.defined() ? Optional(tensor) : std::nullopt;
 }
+/// Converts an optional tensor to one that may be undefined.
 inline at::Tensor kept(const Optional& tensor) {
   return tensor.value_or(at::Tensor());
 }
+/// Does the same, and makes the tensor contiguous.
 inline at::Tensor plain(const Optional& tensor) {
   return tensor ? tensor->contiguous() : at::Tensor();
 }
@@ -45,6 +48,7 @@ inline bool needs(torch::autograd::AutogradContext* context, const torch::autogr
   return saved[input].defined() && context->needs_input_grad(static_cast<size_t>(given));
 }
 
+/// Passes gradients on, and throws UsageError when they are differentiated.
 class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> {
  public:
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext*,

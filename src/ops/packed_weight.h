@@ -24,7 +24,7 @@ struct PackedWeight {
   at::Tensor buffer;
   int64_t in, out;
 
-  /// Packs the weight for y = x weight^T, or for y = x weight if `transposed`.
+  /// Packs the weight, which must be contiguous, for y = x weight^T, or for y = x weight if `transposed`.
   static PackedWeight pack(const at::Tensor& weight, bool transposed) {
     const ProductKernels<T>& kernels = product_kernels<T>(kernel_level());
     const int64_t out = weight.size(transposed ? 1 : 0);
@@ -47,8 +47,9 @@ void over_rows(int64_t begin, int64_t end, const Work& work) {
   for (int64_t r = begin; r < end; r += kRowsAtOnce) work(r, std::min(r + kRowsAtOnce, end));
 }
 
-/// Calls work(begin, end, sums) on groups of rows, from several threads. Each group has separate sums, which
-/// are added to `to` in the order of groups.
+/// Calls work(begin, end, sums) on groups of rows, from several threads. `sums` are the group's own tensors
+/// with the shapes of `to`, initially zero. Sets `to` to the sums over all groups, added in the order of
+/// groups; the previous content of `to` is lost.
 template <typename Work>
 void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work& work) {
   const int64_t groups = transposed_groups(rows);
@@ -64,7 +65,7 @@ void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work
     for (size_t i = 0; i < to.size(); ++i) to[i].add_(sums[g][i]);
 }
 
-/// Adds all rows of `rows` [rows, width] to `sum` [width].
+/// Adds all rows of `rows` [count, width] to `sum` [width].
 template <typename T>
 void add_rows(const T* rows, int64_t count, int64_t width, T* sum) {
   for (int64_t r = 0; r < count; ++r)

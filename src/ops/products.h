@@ -39,11 +39,12 @@ void over_ranges(int64_t count, const Work& work) {
 /// Compute out = a b + c, and out = a^T b, in parts that depend only on the number of rows of a, so the bits
 /// are the same for any number of threads. c is one row, has out's shape (and may be out itself), or is
 /// undefined. Rows of a are rounded to b's dtype. multiply_transposed() sums in a's dtype, and rounds the sum
-/// to out's dtype. Its `buffers` are the result of transposed_buffers().
+/// to out's dtype. Its `buffer` is the result of transposed_buffers() for a and b, and is overwritten.
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
 void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& buffer,
                          const at::Tensor& out);
-/// Allocates the sums of all parts of a^T b except the first. transposed_groups() is the number of parts.
+/// Allocates the sums of all parts of a^T b except the first. transposed_groups() returns the number of parts
+/// if a has `rows` rows.
 std::vector<at::Tensor> transposed_buffers(const at::Tensor& a, const at::Tensor& b);
 int64_t transposed_groups(int64_t rows);
 

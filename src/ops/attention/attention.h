@@ -12,7 +12,8 @@ namespace plimsoll {
 /// are the same nodes, and the order is cut into pieces. If ptr, i64 [G + 1], gives the graphs of the nodes,
 /// the cuts are between graphs, and no edge may lead from one graph to another. Otherwise the function
 /// searches for places that no edge crosses. Orders on a device are not cut, and ptr is not read. Errors:
-/// UsageError, InputError.
+/// UsageError for wrong shapes, dtypes or counts, or 2^31 - 1 or more edges or nodes; those of
+/// make_edge_order().
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                       bool drop_loops, const at::Tensor& ptr = {});
 

@@ -29,13 +29,13 @@ AttentionSizes check_attention(const AttentionTensors& in, const AttentionOption
                                int64_t edge_features);
 
 /// Check tensors that forward kept: z [rows, H*D], which may have no rows if `optional`, and statistics
-/// [rows, H].
+/// [rows, H]. Errors: UsageError.
 void check_kept_z(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& z, int64_t rows,
                   bool optional);
 void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& kept,
                        int64_t rows);
 
-/// Checks the given gradients: out [T, H*D], and alpha [E (+ T), H] or undefined.
+/// Checks the given gradients: out [T, H*D], and alpha [E (+ T), H] or undefined. Errors: UsageError.
 void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                      const at::Tensor& out, const at::Tensor& alpha);
 

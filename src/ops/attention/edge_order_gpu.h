@@ -7,7 +7,8 @@
 namespace plimsoll {
 
 /// Computes edge_order(), as one piece, by sorting on the device of edge_index. Waits for the device, to
-/// check that all indices are in range. Errors: InputError if they are not.
+/// check that all indices are in range. Errors: InputError if they are not; UsageError for 2^31 - 1 or more
+/// edges or nodes.
 at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool drop_loops);
 
 /// The result of transpose_edge_order() for an order on a device, computed without waiting for the device.

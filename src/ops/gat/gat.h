@@ -25,14 +25,16 @@ struct GatOutput {
   GatSaved saved;
 };
 
-/// Gradients; undefined if not requested or if there is no such input.
+/// Gradients; undefined if not requested or if there is no such input. Only `bias` [H*D] is always set, even
+/// for a layer without bias.
 struct GatInputGradients {
   at::Tensor x, weight, att_source, att_target, target_score, edge_attr, q, bias;
 };
 
 /// Graph attention: the kernels of kernels/gat/gat.h and the matrix products before and after them. Threads
 /// process closed pieces or ranges of nodes in parallel. The kernels' results have the same bits for any
-/// number of threads.
+/// number of threads. grad_alpha may be undefined. Errors: UsageError for wrong shapes, dtypes or options;
+/// InputError for an order with other counts.
 GatOutput gat_forward(const GatTensors& tensors, const AttentionOptions& options);
 GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
                                const GatTensors& tensors, const GatSaved& saved,

@@ -30,19 +30,21 @@ struct Gatv2Output {
   Gatv2Saved saved;
 };
 
-/// Gradients; undefined if not requested or if there is no such input.
+/// Gradients; undefined if not requested or if there is no such input. Only `bias` [H*D] is always set, even
+/// for a layer without bias.
 struct Gatv2InputGradients {
   at::Tensor x, weight, weight_bias, x_target, target_weight, target_bias, att, edge_attr, edge_weight, bias;
 };
 
 /// Dynamic graph attention: the kernels of kernels/gatv2/gatv2.h and the matrix products before and after
-/// them. Parallel and reproducible like gat_forward().
+/// them. Parallel and reproducible like gat_forward(). Errors: those of gat_forward().
 Gatv2Output gatv2_forward(const Gatv2Tensors& tensors, const AttentionOptions& options);
 Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor& grad_alpha,
                                    const Gatv2Tensors& tensors, const Gatv2Saved& saved,
                                    const AttentionOptions& options, bool needs_x, bool needs_edge_attr);
 
-/// Does the same as gatv2_forward(), with gradients: returns (out, alpha). Second derivatives are an error.
+/// Does the same as gatv2_forward(), with gradients: returns (out, alpha). Second derivatives throw
+/// UsageError. Errors: those of gat_forward().
 std::pair<at::Tensor, at::Tensor> gatv2(const Gatv2Tensors& tensors, const AttentionOptions& options);
 
 }  // namespace plimsoll
