@@ -61,8 +61,8 @@ constexpr int64_t edge_order_size(int64_t targets, int64_t edges) {
 /// sources and targets are the same nodes. Then self-loops can be left out (`drop_loops`), and the nodes are
 /// cut into pieces. If ptr is given, graph g has the nodes ptr[g] .. ptr[g+1]-1, and the cuts are between
 /// graphs; otherwise they are at places that no edge crosses. Errors: InputError for an index out of range,
-/// an edge between two graphs, or a ptr that does not rise from 0 to the number of nodes; UsageError for more
-/// than 2^31 - 1 nodes or edges.
+/// an edge between two graphs, or a ptr that does not rise from 0 to the number of nodes; UsageError for 2^31
+/// - 1 or more nodes or edges. `drop_loops` and `ptr` may be used only with `same_nodes`.
 void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
                      int64_t targets, bool same_nodes, bool drop_loops, int32_t* order,
                      std::span<const int64_t> ptr = {});
@@ -77,6 +77,8 @@ EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, i
 inline constexpr int64_t kOrderHead = 8;
 inline constexpr int64_t kOrderKept = 4;   ///< Index of the number of edges of the order.
 inline constexpr int64_t kOrderMaxIn = 5;  ///< Index of the maximum edges of one target.
+/// Returns the header of an order of one piece that is not closed. `kept` is the number of edges in the
+/// order.
 std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets, int64_t edges, int64_t kept,
                                                 int64_t max_in);
 
@@ -87,7 +89,7 @@ EdgeOrder view_device_order(const int32_t* order, int64_t sources, int64_t targe
 
 /// Sorts the edges of `order` by source. Source j has the entries out_ptr[j] .. out_ptr[j+1]-1 of `position`,
 /// the edge's position in `order`, and of `target`. out_ptr is [sources + 1], position and target are
-/// [edges].
+/// [order.edges]. The caller owns these arrays.
 void transpose_edge_order(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target);
 
 }  // namespace plimsoll

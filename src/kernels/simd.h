@@ -92,7 +92,7 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
   return x == x ? result : x;  // Adding to the exponent could turn the bits of a NaN into a number.
 }
 
-/// float64 is used only by tests and calls the C library.
+/// float64 calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec exp_of_negative(const Lanes<double, kLanes>&,
                                                                     typename Lanes<double, kLanes>::Vec x) {

@@ -5,9 +5,9 @@
 namespace plimsoll {
 
 // Bytes that operators allocate on a CUDA device in addition to their outputs and saved tensors: `workspace`
-// of attention_bytes.h, for the tensors of NAME_device.cc. Tensors are counted exactly. The memory that
-// torch's sort allocates cannot be determined without a device, so kSortBytes is an estimate that has not yet
-// been checked on one.
+// of attention_bytes.h, for the tensors of NAME_gpu.cc. Tensors are counted exactly. The memory that torch's
+// sort allocates cannot be determined without a device, so kSortBytes is an estimate that has not yet been
+// checked on one.
 
 inline constexpr int64_t kSortBytes = 64;  ///< Bytes per number that torch sorts, including the operands.
 

@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 /// Item: (row, block of columns). The lanes of a column divide the row's entries among themselves. Their sums
-/// are added in a fixed order.
+/// are added in a fixed order. Does not add base and bias.
 template <typename T>
 struct AggregateOnDevice {
   AggregateInput<T> in;

@@ -290,7 +290,7 @@ struct AttentionRows {
 };
 
 /// Selects the kernels with the widest vectors that divide the channels: vectors of `kBytes` bytes, of half
-/// as many, or single numbers. float64 is used only by tests and gets the variant that compiles fastest.
+/// as many, or single numbers. float64 gets the variant that compiles fastest.
 template <template <typename, typename, int, int> typename Rows, typename T, typename Stored, int kBytes,
           typename Call>
 PLIMSOLL_INLINE void with_rows(int64_t heads, int64_t channels, Call call) {

@@ -235,7 +235,7 @@ struct VectorOf {
 };
 
 /// Calls call(x), where x.kVector is how many numbers may be loaded at once: 16 bytes if channels and arrays
-/// allow it, otherwise single numbers. float64 is used only by tests and loads single numbers.
+/// allow it, otherwise single numbers. float64 loads single numbers.
 template <typename T, typename Call>
 void with_vectors(int64_t channels, std::initializer_list<const void*> arrays, const Call& call) {
   if constexpr (sizeof(T) == sizeof(float)) {

@@ -15,9 +15,10 @@ struct Gat : Attention<T, Stored> {
   const T* t = nullptr;  ///< [T, H], <z_i, att_target>.
 };
 
+/// GatKernels::gather() overwrites z as well; with a handoff, backward() leaves z and s to it.
 template <typename T, typename Stored = T>
 struct GatGradients : AttentionGradients<T, Stored> {
-  T* s = nullptr;  ///< [S, H], added to.
+  T* s = nullptr;  ///< [S, H], added to by backward(), overwritten by gather().
   T* t = nullptr;  ///< [T, H], written.
   T* q = nullptr;  ///< [K, H], added to.
 };
@@ -39,10 +40,13 @@ struct GatKernels {
   /// `to`: s[i,h] = <z[i,h], att_source[h]>. If att_target is null, t is not written.
   void (*scores)(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
                  int64_t begin, int64_t end, const ScorePair<T>& to);
+  /// Writes highest, scale, out and alpha of the targets begin .. end-1.
   void (*forward)(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
+  /// Computes the gradients of the edges into the targets begin .. end-1. With a handoff, writes their part
+  /// of the handoff instead of adding to z and s.
   void (*backward)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, int64_t begin,
                    int64_t end, T* scratch);
-  /// Writes the gradients of z and s of sources begin .. end-1 from the handoff.
+  /// Overwrites the gradients of z and s of the sources begin .. end-1 with those of the handoff.
   void (*gather)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, const OutEdges& edges,
                  int64_t begin, int64_t end);
   /// Runs scores() backward. `given` has the gradients of s and t. dz[i] += ds[i,h] att_source[h],

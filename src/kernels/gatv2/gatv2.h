@@ -25,7 +25,10 @@ struct Gatv2Gradients : AttentionGradients<T, Stored> {
 /// The kernels of one level; gat.h has the rules for ranges. `scratch` has gatv2_scratch_size() numbers.
 template <typename T, typename Stored = T>
 struct Gatv2Kernels {
+  /// Writes highest, scale, out and alpha of the targets begin .. end-1.
   void (*forward)(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
+  /// Computes the gradients of the edges into the targets begin .. end-1. With a handoff, writes their part
+  /// of the handoff instead of adding to z.
   void (*backward)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, int64_t begin,
                    int64_t end, T* scratch);
   /// Adds the handoff's part to the gradients of z for the sources begin .. end-1.

@@ -24,7 +24,7 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<fl
   return (s + s) * p;
 }
 
-/// float64 is used only by tests and calls the C library.
+/// float64 calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec log_of_one_and(const Lanes<double, kLanes>&,
                                                                    typename Lanes<double, kLanes>::Vec e) {

@@ -12,8 +12,8 @@ inline constexpr int kDigits = kWarpLanes;
 /// the counts per part and digit are small compared with the edges.
 struct EdgeParts {
   static constexpr int64_t kMax = 4096;
-  static constexpr int64_t kEdges = 256;  ///< Number of edges in a part, if there are no more than kMax
-                                          ///< parts.
+  static constexpr int64_t kEdges = 256;  ///< Maximum number of edges in a part, unless that takes more
+                                          ///< than kMax parts.
 
   int64_t edges;
   int64_t count;

@@ -7,10 +7,10 @@
 namespace plimsoll {
 
 /// Gaussians in which lengths and angles of paths are expanded: first those of distances, then of angles,
-/// then of torsions. For a value s = u / w, function c is exp(-(u slope[c] - w offset[c])^2). With slope 1 /
-/// (sqrt(2) width) and offset centre * slope, this is a Gaussian. With u = sin(s / 2), w = cos(s / 2), slope
-/// sqrt(2) cos(m / 2) / width and offset sqrt(2) sin(m / 2) / width, it is the periodic function exp((cos(s -
-/// m) - 1) / width^2).
+/// then of torsions. Function c of a value s is exp(-(u slope[c] - w offset[c])^2). With u = s, w = 1, slope
+/// 1 / (sqrt(2) width) and offset centre * slope, this is a Gaussian. With u = sin(s / 2), w = cos(s / 2),
+/// slope sqrt(2) cos(m / 2) / width and offset sqrt(2) sin(m / 2) / width, it is the periodic function
+/// exp((cos(s - m) - 1) / width^2).
 template <typename T>
 struct PathBasis {
   int64_t distances = 0, angles = 0, torsions = 0;
@@ -24,7 +24,8 @@ struct PathBasis {
 template <typename T>
 struct PathKernels {
   /// Computes the Gaussians of distances and, if given, of angles and torsions. Gaussian c of row r is out[c
-  /// * step + r].
+  /// * step + r]. angle, torsion and cosine may be null: without angle there are no torsions either, and
+  /// without cosine it is 1.
   void (*spread)(const PathBasis<T>& basis, const T* distance, const T* angle, const T* torsion,
                  const T* cosine, int64_t rows, int64_t step, T* out);
 
@@ -38,9 +39,9 @@ struct PathKernels {
   void (*scatter)(const T* in, int64_t rows, int64_t width, const int32_t* at, int64_t step, T* out);
   /// Adds the sum of the rows to `sum`.
   void (*add_columns)(const T* in, int64_t rows, int64_t width, T* sum);
-  /// Computes gradient = value > 0 ? gradient : 0, and adds its rows to `sum`.
+  /// Computes gradient = value <= 0 ? 0 : gradient, and adds its rows to `sum`.
   void (*mask)(T* gradient, const T* value, int64_t rows, int64_t width, T* sum);
-  /// Computes value[r] = value[r] > 0 ? from[at[r]] : 0, and adds its rows to `sum`.
+  /// Computes value[r] = value[r] <= 0 ? 0 : from[at[r]], and adds its rows to `sum`.
   void (*mask_rows)(const T* from, const int32_t* at, T* value, int64_t rows, int64_t width, T* sum);
   /// Masks gradient as mask() does, and adds its rows to a[at_a[r]] and to b[at_b[r]]. Rows of b are `step`
   /// numbers apart.

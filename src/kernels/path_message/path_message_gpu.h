@@ -8,11 +8,12 @@ namespace plimsoll {
 // The paths of path_tiles.h on a CUDA device, in f32 or f64. All arrays are in device memory. attention_gpu.h
 // describes the stream, errors, and builds without CUDA.
 
-/// Numbers the paths of a graph from 0, in the order of i, j, k and p.
+/// Numbers the paths of a graph from 0, in the order of i, j, k and p. The targets of each row of the graph
+/// must be ascending, also for count_edge_paths_cuda().
 struct PathNumbers {
   PathGraph graph;
-  /// [row_begin[nodes] + 1] number of paths before those of each edge i -> j, not counting the paths (i, i,
-  /// i, i).
+  /// [row_begin[nodes] + 1] number of paths before those of each edge i -> j, then the number of all paths,
+  /// not counting the paths (i, i, i, i).
   const int64_t* before = nullptr;
 };
 
@@ -29,7 +30,8 @@ struct FoundPaths {
                           ///< and rows of paths also the angles and torsions.
 };
 
-/// Counts the paths of each of `edges` edges. Edges from row_begin[nodes] on have none.
+/// Counts the paths that begin with each of `edges` edges, without the paths (i, i, i, i). Edges from
+/// row_begin[nodes] on have none.
 void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void* stream);
 
 /// Sums rows of `table` for each path. The row of a node has 4 * width numbers: `width` for each of the four
@@ -38,8 +40,8 @@ template <typename T>
 struct GatheredRows {
   const T* table = nullptr;
   int64_t width = 0;
-  const int32_t* node[4] = {};
-  T* out = nullptr;  ///< [rows, width].
+  const int32_t* node[4] = {};  ///< [count] each: i, j, k and p.
+  T* out = nullptr;             ///< [count, width].
 };
 
 /// Computes out[at[r]] += in[order[r]] for rows r in order; in[r] if `order` is null. `at` must be ascending,

@@ -42,14 +42,16 @@ struct PathTile {
   int32_t* path_source = nullptr;  ///< i minus the first node of the walk's window.
 };
 
-/// Enumerates all paths whose nodes are distinct, one tile at a time. It stores no paths.
+/// Enumerates all paths whose nodes are distinct, and the paths (i, i, i, i) if the graph has them, one tile
+/// at a time. It stores no paths.
 class PathWalk {
  public:
   explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
 
   /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if no paths
-  /// are left. A tile ends early if there are too few free slots. If there are too few even for one path,
-  /// returns false and does not advance; the caller must then clear the slots.
+  /// are left. If free slots run out, a tile that began with all slots free ends early. Otherwise this
+  /// returns false with an empty tile and does not advance; the caller must then clear the slots and call
+  /// again. There must be at least 4 slots.
   bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
 
  private:

@@ -14,15 +14,16 @@ inline constexpr auto kWords<Reduce> = std::to_array<std::string_view>({"sum", "
 
 /// Reductions over segments of consecutive rows, such as the nodes of a graph or the edges of a target. x is
 /// [N, F] in C order; segment g has the rows ptr[g] .. ptr[g+1]-1. Each call computes the segments begin ..
-/// end-1, touches nothing else, and processes rows in order, so the bits do not depend on how segments are
-/// distributed over threads. T is float or double.
+/// end-1 and processes rows in order, so their bits do not depend on how segments are distributed over
+/// threads. It writes nothing else, except that graph_norm_backward() adds to sums over segments; calls at
+/// the same time need separate sums. T is float or double.
 template <typename T>
 struct SegmentKernels {
   /// Writes out [G, F].
   void (*reduce)(const T* x, const int64_t* ptr, int64_t features, Reduce kind, int64_t begin, int64_t end,
                  T* out);
-  /// Writes dx [N, F] from dout [G, F]. The gradient of max is shared by all rows that reach it, as in
-  /// torch's scatter_reduce. x and out are read for max only.
+  /// Writes dx [N, F] from dout [G, F]. The gradient of max is shared equally by all rows that reach it, as
+  /// in torch's scatter_reduce. x and out are read for max only.
   void (*reduce_backward)(const T* dout, const T* x, const T* out, const int64_t* ptr, int64_t features,
                           Reduce kind, int64_t begin, int64_t end, T* dx);
 

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-/// Calls step.template operator()<lanes>(c) for columns c in whole vectors, then for single columns.
+/// Calls step(lanes, c) for columns c in whole vectors, then for single columns.
 template <typename T, int kLanes, typename Step>
 PLIMSOLL_INLINE void by_columns(int64_t features, Step step) {
   int64_t c = 0;

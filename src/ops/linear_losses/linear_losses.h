@@ -16,8 +16,9 @@ namespace plimsoll {
 /// logits.
 ///
 /// Errors: UsageError for shapes and dtypes and, on the CPU, for classes that are not below C or a ptr that
-/// does not rise from 0. On a device, the loss of a row with such a class is NaN. Thread-safe. A call uses
-/// one thread, so its result does not depend on the number of threads.
+/// does not rise from 0. On a device, the loss of a row with such a class is NaN, and the content of ptr is
+/// not checked. Thread-safe. A call on the CPU uses one thread, so its result does not depend on the number
+/// of threads.
 
 /// Returns torch's cross_entropy of each row; target is i64 [N].
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -57,7 +58,7 @@ LossesAndGradients linear_multilabel_bce_both_cpu(const at::Tensor& x, const at:
                                                   const at::Tensor& bias, const at::Tensor& ptr,
                                                   const at::Tensor& classes);
 
-/// The operators on a CUDA device (linear_losses_device.cc).
+/// The operators on a CUDA device (linear_losses_gpu.cc).
 at::Tensor linear_cross_entropy_on_device(const at::Tensor& x, const at::Tensor& weight,
                                           const at::Tensor& bias, const at::Tensor& target);
 at::Tensor linear_multilabel_bce_on_device(const at::Tensor& x, const at::Tensor& weight,

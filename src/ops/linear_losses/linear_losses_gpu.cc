@@ -11,7 +11,8 @@
 #include "ops/numbers.h"
 
 // The operators of linear_losses.h on a CUDA device, one tile of logits at a time as on the CPU. A tile has
-// more rows, because each operation on a device has a fixed cost. The host has checked classes and ptr.
+// more rows, because each operation on a device has a fixed cost. The contents of classes and ptr are not
+// checked here.
 
 namespace plimsoll {
 namespace {

@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// Sets the slope and offset of each Gaussian of a PathBasis (kernels/path_message/path_message.h).
+/// Sets the slope and offset of each Gaussian of a PathBasis (kernels/path_message/path_message.h):
+/// sizes.inputs(2) numbers each. Each kind must have at least 2 Gaussians, or none.
 template <typename T>
 void fill_path_basis(const PathSizes& sizes, double cutoff, bool periodic, T* slope, T* offset) {
   const auto gaussians = [&](int64_t count, double last) {

@@ -25,16 +25,18 @@ class PathLayer {
   using Weights = std::array<const T*, 18>;  // In the order of PathWeights.
   using Gradients = std::array<T*, 18>;
 
-  /// `memory` has path_workspace() bytes.
+  /// `memory` has path_workspace() bytes, aligned to 64 bytes. All memory must outlive this object.
+  /// `backward` must be true if backward() is called.
   PathLayer(const PathSizes& sizes, const PathGraph& graph, const T* x, const T* pos, const Weights& weights,
             double cutoff, bool periodic, bool backward, void* memory);
 
   /// Writes the sums of messages, [N, H].
   void forward(T* out);
-  /// Adds the gradients with respect to x [N, H] and to weights, computed from the gradients of the sums.
+  /// Adds the gradient with respect to x to dx [N, H], and writes those with respect to weights to
+  /// `gradients`, which must be zero. They are computed from the gradients of the sums, `grad` [N, H].
   void backward(const T* grad, T* dx, const Gradients& gradients);
 
-  /// Size of `memory` in bytes.
+  /// Returns the size of `memory` in bytes.
   static int64_t bytes(const PathSizes& sizes, bool backward);
 
  private:

@@ -13,16 +13,12 @@ struct PathSizes {
   int64_t tile = 0;                                 ///< Maximum number of paths in memory at once.
   bool shared = false;  ///< Whether paths that differ only in k share the terms that do not depend on k.
 
-  int64_t slots() const {
-    return tile < 128 ? 128 : tile;
-  }  ///< Maximum number of nodes whose products are
-     ///< in memory at once.
-  int64_t window() const {
-    return 2 * tile;
-  }  ///< Maximum number of sources whose sums are in
-     ///< memory at once.
-  /// Distance between columns of Gaussians, in numbers. It is padded so that columns do not share a few sets
-  /// of the cache.
+  /// Returns the maximum number of nodes whose products are in memory at once.
+  int64_t slots() const { return tile < 128 ? 128 : tile; }
+  /// Returns the maximum number of sources whose sums are in memory at once.
+  int64_t window() const { return 2 * tile; }
+  /// Returns the distance between columns of Gaussians, in numbers. It is padded so that columns do not share
+  /// a few sets of the cache.
   int64_t step() const { return tile + 16; }
   /// Returns the number of inputs of the MLP of edges (0), triples (1) and paths (2).
   int64_t inputs(int mlp) const { return distances + (mlp > 0 ? angles : 0) + (mlp > 1 ? torsions : 0); }
@@ -38,7 +34,8 @@ constexpr size_t second_weight(int mlp) {
 }
 inline constexpr size_t kC1 = 12, kC2 = 14, kC3 = 16;
 
-/// Divides one block of memory into arrays aligned to 64 bytes. If the memory is null, it only counts bytes.
+/// Divides one block of memory into arrays that start at multiples of 64 bytes. The block itself must be
+/// aligned to 64 bytes. If it is null, all arrays are null, and bytes are only counted.
 class PathPieces {
  public:
   explicit PathPieces(void* memory) : memory_(static_cast<std::byte*>(memory)) {}

@@ -30,15 +30,18 @@ struct PathEdges {
 };
 
 /// Creates the edges of `nodes` nodes from edge_index, i64 [2, E], whose rows are source and target. With
-/// PathDirection::both, parallel edges stay separate. Errors: InputError for a node out of range, and if
-/// there could be 2^63 paths; UsageError for another shape and for 2^31 nodes or edges. Thread-safe.
+/// PathDirection::both, parallel edges stay separate; otherwise one of them is kept. Errors: InputError for a
+/// node out of range, and if there could be 2^63 paths; UsageError for another shape and for 2^31 nodes or
+/// edges. Thread-safe.
 PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection direction);
 
 /// Returns the number of paths of three edges that begin at each node, i64 [N], not counting the paths (i, i,
-/// i, i). The time is proportional to the number of pairs of consecutive edges.
+/// i, i). The time is proportional to the number of pairs of consecutive edges. Errors: those of
+/// check_path_edges().
 at::Tensor path_counts(const PathEdges& edges);
 
 /// Throws UsageError for wrong shapes or dtypes, and InputError for edges that path_edges() cannot have made.
+/// The edges must be on the host.
 void check_path_edges(const PathEdges& edges, int64_t nodes);
 
 /// The parameters of one layer, in the order and with the shapes of SGMP's state_dict (Linear: weight
@@ -69,7 +72,7 @@ void check_positions(const at::Tensor& pos, bool planar);
 /// Returns the messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks",
 /// NeurIPS 2021). The message of node i is the sum, over all paths i -> j -> k -> p of distinct nodes, of
 ///
-///     C3 relu(C2 relu(C1 [x_i, x_j, x_k, x_p, g1, g2, g3]))
+/// C3 relu(C2 relu(C1 [x_i, x_j, x_k, x_p, g1, g2, g3]))
 ///
 /// where g1, g2 and g3 are MLPs of Gaussians. The Gaussians of g1 are of |r_j - r_i|; of g2, of |r_k - r_j|
 /// and the angle between r_k - r_j and r_j - r_i; of g3, of |r_p - r_j|, the angle between r_p - r_j and r_j
@@ -81,10 +84,11 @@ void check_positions(const at::Tensor& pos, bool planar);
 /// enumerates the paths again and recomputes the terms of each tile. The workspace depends on N, H, the
 /// numbers of Gaussians and the options (ops/path_message/path_memory.h), not on the paths.
 ///
-/// torch.ops.plimsoll.path_message is the same function. It uses one thread, so its result does not depend on
-/// the number of threads. Errors: UsageError for shapes, dtypes and options, for a pos that requires a
-/// gradient, and for `planar` if z coordinates differ; InputError for a position that is NaN or infinite.
-/// Thread-safe.
+/// torch.ops.plimsoll.path_message is the same function. On the CPU it uses one thread, so its result does
+/// not depend on the number of threads. On a device, a tile has at least 16,384 paths, and the content of
+/// `edges` is not checked. Errors: those of check_path_edges(); UsageError for shapes, dtypes and options,
+/// for a pos that requires a gradient, and for `planar` if z coordinates differ; InputError for a position
+/// that is NaN or infinite. Thread-safe.
 at::Tensor path_message(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                         const PathWeights& weights, const PathOptions& options);
 

@@ -20,7 +20,8 @@ struct SpanningKey {
 /// index of the node in its graph. The weight of an edge is a function of seed, epoch, tree, graph and the
 /// indices of its two nodes (base/philox.h), so the tree does not depend on the block, on the order of edges
 /// or on the direction in which they are stored. `target` has 2 N entries, or N for one direction; those
-/// below row_begin[N] are set. Errors: those of path_edges(). Thread-safe.
+/// below row_begin[N] are set. Errors: InputError for a node out of range; UsageError for another shape, for
+/// 2^30 nodes or more, 2^31 - 1 edges or more, or a tree of 65,536 or more. Thread-safe.
 PathEdges spanning_path_edges(const at::Tensor& edge_index, const at::Tensor& node_keys,
                               const SpanningKey& key, PathDirection direction);
 

@@ -52,8 +52,8 @@ double loss_of(const float* student, const float* teacher, int64_t classes, int6
   return weights.alpha * t * t * divergence + (1 - weights.alpha) * (hard_sum - student[label]);
 }
 
-// Computes loss_of() for all rows with torch's operators, because these run on a device. The stage has
-// already checked the labels.
+// Computes loss_of() for all rows with torch's operators, because these run on a device. Labels must be
+// valid.
 void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& weights,
                const Tensor& losses, const Tensor& gradient) {
   const double t = weights.temperature;
