@@ -36,9 +36,10 @@ void initial_values(const Init& init, uint64_t seed, size_t place, int64_t first
       values[i] = static_cast<float>(init.bound);
       continue;
     }
+    const uint64_t index = static_cast<uint64_t>(first) + i;
     const Philox::Counter bits =
-        philox(philox_counter(Purpose::initial_weights, static_cast<uint32_t>(place), 0, 0,
-                              static_cast<uint32_t>(first + static_cast<int64_t>(i))));
+        philox(philox_counter(Purpose::initial_weights, static_cast<uint32_t>(place), 0,
+                              static_cast<uint32_t>(index >> 32U), static_cast<uint32_t>(index)));
     if (init.kind == Init::Kind::uniform) {
       values[i] = static_cast<float>(init.bound * (2.0 * uniform(bits[0]) - 1.0));
     } else {

@@ -39,7 +39,8 @@ class RowTable {
   void insert_or_assign(int64_t row, const Value& value) {
     size_t bucket = bucket_of(row);
     if (buckets_[bucket].row == kNone) {
-      reserve(++size_);
+      reserve(size_ + 1);  // May throw, with nothing changed.
+      ++size_;
       bucket = bucket_of(row);
     }
     buckets_[bucket] = {row, value};

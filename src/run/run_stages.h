@@ -35,7 +35,8 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
 /// Plans of stages, by name.
 using StagePlans = std::vector<std::pair<std::string, MemoryPlan>>;
 
-/// Plans the memory of each stage; nothing is written. Errors: those of the stages.
+/// Plans the memory of each stage; nothing is written. Only the plan with the largest peak keeps the places
+/// of its tensors, to save memory. Errors: those of the stages.
 StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run);
 /// Returns the plan in `plans` that needs the largest budget. `plans` must not be empty.
 const MemoryPlan& largest_budget(const StagePlans& plans);

@@ -89,6 +89,8 @@ TrialRun try_run(const RunRequest& request, double seconds, const fs::path& scra
   trial.folder = folder.path();
   trial.resume = trial.force = false;
   trial.seeds = 1;
+  trial.recipe.run.trackers.clear();  // A trial is not a run that trackers should show.
+  trial.trackers = nullptr;
   trial.interrupt = &meter.stop();
   trial.observer = &meter;
   TrialRun found;

@@ -3,6 +3,7 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -81,6 +82,15 @@ TEST(GivenValues, AreWhatParametersAndBuffersAre) {
   EXPECT_FALSE(parameters.entries()[0].value.requires_grad());
   scope.reset();
   EXPECT_FALSE(parameters.add("c", {2, 3}, Init::normal()).is_same(given));
+}
+
+TEST(InitialValuesTest, DifferBeyondTwoToThe32) {
+  std::array<float, 4> low = {};
+  std::array<float, 4> high = {};
+  const Init init{Init::Kind::uniform, 1};
+  initial_values(init, 1, 0, 5, low);
+  initial_values(init, 1, 0, (int64_t{1} << 32) + 5, high);
+  EXPECT_NE(low, high);
 }
 
 }  // namespace

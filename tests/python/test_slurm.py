@@ -58,6 +58,12 @@ def test_the_job_asks_for_what_the_plan_says(bin_dir, run, work, tmp_path):
     assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
 
 
+def test_trackers_do_not_see_a_trial(bin_dir, work, tmp_path):
+    shown = tmp_path / "mlruns"
+    job_of(bin_dir, work, tmp_path / "run", "--trial", 1, "-O", f"run.trackers=[mlflow:{shown}]")
+    assert not shown.exists()
+
+
 def test_without_a_trial_the_limit_is_a_day(bin_dir, work, tmp_path):
     script = job_of(bin_dir, work, tmp_path / "run", "--trial", 0)
     assert option(script, "time") == "1-00:01:00"

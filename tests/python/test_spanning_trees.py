@@ -24,6 +24,12 @@ def walked(edge_index, keys, seed=1, epoch=0, tree=0, direction="both"):
     return list(zip(sources.tolist(), target[:row_begin[-1]].tolist(), strict=True))
 
 
+@pytest.mark.parametrize("key", [{"epoch": 2**32}, {"tree": 2**32}, {"tree": -1}])
+def test_numbers_beyond_32_bits_are_refused(key):
+    with pytest.raises(Exception, match="expected 0 to 4294967295"):
+        walked(GRAPHS["triangles"][1], keys_of(5), **key)
+
+
 def parts(edges, nodes):
     i, j = torch.tensor(list(edges), dtype=torch.long).reshape(-1, 2).t().numpy()
     return connected_components(coo_matrix((i * 0 + 1, (i, j)), shape=(nodes, nodes)), directed=False)

@@ -5,6 +5,8 @@
 #include <random>
 #include <unordered_map>
 
+#include "support/ledger_cap.h"
+
 namespace plimsoll {
 namespace {
 
@@ -43,6 +45,17 @@ TEST(RowTableTest, AllocatesNothingUpToWhatItWasMadeFor) {
     for (int64_t row = 0; row < rows; ++row) table.insert_or_assign(row, 0);
     EXPECT_EQ(Ledger::process().held(Tag::cache) - before, RowTable<int32_t>::bytes_for(rows));
   }
+}
+
+TEST(RowTableTest, IsUnchangedWhenItIsRefusedMemory) {
+  RowTable<int32_t> table(0);
+  int64_t rows = 0;
+  {
+    const LedgerCap cap(1 << 12);
+    EXPECT_THROW(for (;; ++rows) table.insert_or_assign(rows, 0), BudgetExceeded);
+  }
+  EXPECT_EQ(table.size(), rows);
+  EXPECT_EQ(table.find(rows), nullptr);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -74,6 +75,8 @@ TEST(StreamPartition, RefusesWhatIsNoPartition) {
   EXPECT_THAT(text({.parts = 0}), HasSubstr("found 0 parts, expected 1 to the 4 nodes"));
   EXPECT_THAT(text({.parts = 5}), HasSubstr("found 5 parts"));
   EXPECT_THAT(text({.parts = 2, .slack = -1}), HasSubstr("a slack of -1"));
+  EXPECT_THAT(text({.parts = 2, .slack = std::numeric_limits<double>::infinity()}),
+              HasSubstr("a slack of inf"));
   EXPECT_THAT(text({.parts = 2, .passes = 0}), HasSubstr("0 passes"));
 }
 

@@ -25,7 +25,7 @@ __global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch
 __global__ void relu_times_factors_backward(float kept, int64_t count, const float* grad, const float* out,
                                             float* dx) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at < count) dx[at] = out[at] > 0 ? grad[at] * kept : 0.0F;
+  if (at < count) dx[at] = out[at] <= 0 ? 0.0F : grad[at] * kept;  // NaN passes the gradient on.
 }
 
 // Computes four numbers of a row in each thread, in double as on the host.

@@ -4,6 +4,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "memory/slab.h"
@@ -201,6 +202,10 @@ std::tuple<Tensor, Tensor> path_edges_meta(const Tensor& edge_index, c10::SymInt
 }
 std::tuple<Tensor, Tensor> spanning_edges_of(const Tensor& edge_index, const Tensor& node_keys, int64_t seed,
                                              int64_t epoch, int64_t tree, c10::string_view direction) {
+  constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
+  if (epoch < 0 || epoch > kMax || tree < 0 || tree > kMax)
+    throw UsageError(
+        fmt::format("spanning_path_edges: found epoch {} and tree {}, expected 0 to {}", epoch, tree, kMax));
   const SpanningKey key{static_cast<uint64_t>(seed), static_cast<uint32_t>(epoch),
                         static_cast<uint32_t>(tree)};
   const PathEdges edges = spanning_path_edges(edge_index, node_keys, key, direction_of(direction));

@@ -27,11 +27,15 @@ void put(Vector<std::byte, Tag::blocks>& to, const T* values, size_t count) {
   std::memcpy(to.data() + begin, values, count * sizeof(T));
 }
 
+void require_bytes(std::span<const std::byte> from, size_t bytes) {
+  if (bytes > from.size()) throw Failure("a sample in a scratch file is damaged");
+}
+
 template <typename Column>
 void get(std::span<const std::byte>& from, Column& column, size_t count) {
-  column.resize(count);
   const size_t bytes = count * sizeof(column[0]);
-  if (bytes > from.size()) throw Failure("a sample in a scratch file is damaged");
+  require_bytes(from, bytes);
+  column.resize(count);
   if (bytes > 0) std::memcpy(column.data(), from.data(), bytes);
   from = from.subspan(bytes);
 }
@@ -93,6 +97,7 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
 
 void BlockSample::read(std::span<const std::byte> from) {
   Counts counts;
+  require_bytes(from, sizeof(counts));
   std::memcpy(&counts, from.data(), sizeof(counts));
   from = from.subspan(sizeof(counts));
   number = counts.number;

@@ -118,13 +118,15 @@ bool RunCache::sample(int64_t number, BlockSample& sample) {
 void RunCache::fill(int64_t number, const std::function<void()>& lend) {
   end();
   if (lend) lend();
+  bool is_stored = false;
   try {
-    if (!sample_from(number, lend ? free_bytes(options_.bytes) : options_.bytes)) kept_ = nullptr;
+    is_stored = sample_from(number, lend ? free_bytes(options_.bytes) : options_.bytes);
   } catch (const BudgetExceeded&) {
-    kept_ = nullptr;
+    kept_->finish();  // Frees the write buffers.
   } catch (const std::bad_alloc&) {
-    kept_ = nullptr;
+    kept_->finish();
   }
+  if (!is_stored) kept_ = nullptr;
   topology_.resize(topology_.min_bytes());  // Frees memory that sampling still held when it was refused more.
   begin();
   if (prefetcher_ != nullptr && kept_ != nullptr) prefetcher_->expect(number);

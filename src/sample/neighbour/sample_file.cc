@@ -118,9 +118,12 @@ void KeptSamples::read(int64_t number, BlockSample& sample) {
   const int64_t first = at == 0 ? file_.first_byte_ : end_of(at - 1);
   const int64_t end = end_of(at);
   if (first < begin_ || end > end_) {
-    begin_ = first / SampleFile::kPage * SampleFile::kPage;
-    end_ = std::min(begin_ + data_.size(), file_.data_.at);
-    file_.read(begin_, {data_.data(), static_cast<size_t>(end_ - begin_)});
+    const int64_t from = first / SampleFile::kPage * SampleFile::kPage;
+    const int64_t to = std::min(from + data_.size(), file_.data_.at);
+    begin_ = end_ = 0;  // An error leaves the buffer without valid bytes.
+    file_.read(from, {data_.data(), static_cast<size_t>(to - from)});
+    begin_ = from;
+    end_ = to;
   }
   sample.read({data_.data() + (first - begin_), static_cast<size_t>(end - first)});
 }
@@ -128,8 +131,9 @@ void KeptSamples::read(int64_t number, BlockSample& sample) {
 // Returns the end of a sample in the file.
 int64_t KeptSamples::end_of(int64_t sample) {
   const int64_t page = sample / kEndsOfPage;
-  if (page != std::exchange(page_, page))
+  if (page != std::exchange(page_, -1))
     file_.read(page * SampleFile::kPage, {ends_.data(), SampleFile::kPage});
+  page_ = page;
   int64_t end = 0;
   std::memcpy(&end, ends_.data() + sample % kEndsOfPage * kEndBytes, sizeof(end));
   return end;

@@ -118,7 +118,7 @@ void require_good(const Topology& topology, const PartitionOptions& options) {
       options.parts > std::numeric_limits<int32_t>::max() / 2)
     throw UsageError(fmt::format("partition: found {} parts, expected 1 to the {} nodes of the graph",
                                  options.parts, topology.nodes()));
-  if (!(options.slack >= 0) || options.passes < 1)
+  if (!(options.slack >= 0) || !std::isfinite(options.slack) || options.passes < 1)
     throw UsageError(
         fmt::format("partition: found a slack of {} and {} passes, expected 0 or more and 1 or more",
                     options.slack, options.passes));
