@@ -6,8 +6,8 @@
 namespace plimsoll {
 
 /// Base of the errors that end an operation. Each text says what was found, what was expected and the remedy.
-/// Each class has its own exit code on the command line (docs/command-line.md). Errors derive from
-/// std::runtime_error, so code that does not know Plimsoll can catch them.
+/// exit_code() is the exit code of the command line (docs/command-line.md); related errors share one. Errors
+/// derive from std::runtime_error, so code that does not know Plimsoll can catch them.
 class Error : public std::runtime_error {
  public:
   Error(int exit_code, const std::string& text) : std::runtime_error(text), exit_code_(exit_code) {}
@@ -42,7 +42,8 @@ class BudgetTooSmall : public Error {
   explicit BudgetTooSmall(const std::string& text) : Error(4, text) {}
 };
 
-/// The operation stopped on request and left files from which a later command can continue. Exit code 75.
+/// The operation stopped on request. A later command can continue from the checkpoints that it had written,
+/// if any. Exit code 75.
 class Interrupted : public Error {
  public:
   explicit Interrupted(const std::string& text) : Error(75, text) {}

@@ -20,14 +20,15 @@ void to_json(Json& json, Enum value) {
   json = std::string(word_of(value));
 }
 
-/// Limits on the text of a file while it is parsed: at most 100 levels, because copying, comparing and
-/// printing recurse on the stack, and at most 4,096 keys per object, because each new key is compared with
-/// all earlier ones.
+/// Limits on the text of a file while it is parsed: at most 100 arrays and objects around a value, because
+/// copying, comparing and printing recurse on the stack, and at most 4,096 keys per object, because each new
+/// key is compared with all earlier ones.
 class JsonLimits {
  public:
-  /// Checks one event of the parse. Returns false for the first event that exceeds a limit and for all later
-  /// ones.
+  /// Checks one event of the parse, with the arguments of nlohmann-json's parser callback. Returns false for
+  /// the first event that exceeds a limit and for all later ones.
   bool keeps(int depth, Json::parse_event_t event);
+  /// Whether a limit was exceeded.
   bool passed() const { return passed_; }
 
  private:

@@ -19,7 +19,8 @@ void print_json(const Json& json, int indent = -1);
 bool is_utf8(std::string_view text);
 
 /// Passes json.dump(indent), or json.dump() for indent 0, to `take` in parts, without holding the whole text.
-/// Errors: Json::exception for a text that is not UTF-8, and the errors of `take`.
+/// Errors: Json::exception for a text that is not UTF-8, and the errors of `take`. Earlier parts have then
+/// been passed already.
 void write_json(const Json& json, int indent, const std::function<void(std::string_view)>& take);
 
 }  // namespace plimsoll

@@ -85,6 +85,7 @@ class BasicConditionVariable {
   void notify_all() { condition_.notify_all(); }
 
   /// The arguments are those of the standard condition variable, with the mutex in place of the lock.
+  /// wait_for() needs a predicate and returns its last result.
   template <typename... Arguments>
   bool wait_for(Mutex& mutex, Arguments&&... arguments) PLIMSOLL_REQUIRES(mutex) {
     Adopted adopted(mutex);

@@ -4,11 +4,12 @@
 
 namespace plimsoll {
 
-/// A shared library that is loaded on first use and stays loaded. cmake/loaded.cmake says why it is not
+/// A shared library that the constructor loads and that stays loaded. cmake/loaded.cmake says why it is not
 /// linked.
 class SharedLibrary {
  public:
-  /// `name` is the SONAME. `remedy` ends the error for a missing library: "install that library, or ...".
+  /// `name` is the SONAME or a path. `remedy` ends the error for a missing library: "install that library, or
+  /// ...". Throws no error if the library is missing; function() does.
   SharedLibrary(std::string name, std::string remedy);
 
   /// Returns the function named `symbol`. Errors: Failure if the library or the function is missing.

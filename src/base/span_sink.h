@@ -14,7 +14,7 @@ class SpanSink {
   static constexpr int kRun = -2;     ///< The run as a whole: steps, validation, checkpoints.
   static constexpr int kReader = -1;  ///< The thread that reads ahead.
 
-  /// Track of the calling thread. It is kRun until a worker sets it.
+  /// Track of the calling thread, which the thread may assign. It is kRun until then.
   static int& of_this_thread() {
     static thread_local int track = kRun;
     return track;

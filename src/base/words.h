@@ -45,7 +45,8 @@ constexpr std::optional<Enum> find_word(std::string_view word) {
 
 /// Returns the words as "a, b or c".
 std::string list_words(std::span<const std::string_view> words);
-/// Returns "; did you mean 'b'?", or "" if no word is near.
+/// Returns "; did you mean 'b'?" with the nearest word (base/nearest_word.h), or "" if each has more errors
+/// than a third of the letters of `word`.
 std::string nearest_hint(std::string_view word, std::span<const std::string_view> words);
 /// Returns the error "WHAT: found 'x', expected a, b or c", with a suggestion if a word is near.
 UsageError unknown_word(std::string_view what, std::string_view word,

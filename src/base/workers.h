@@ -12,7 +12,8 @@ class OrderedRun;
 class Turn {
  public:
   /// Returns when all earlier items are done. Code after the call runs in the order of the items, one item at
-  /// a time. Throws Stopped when an earlier item failed, to unwind this one; do not catch it.
+  /// a time. An item that never calls it is done when its turn comes after its work has returned. Throws
+  /// Stopped when an earlier item failed, to unwind this one; do not catch it.
   void wait();
   struct Stopped {};
 
@@ -28,7 +29,8 @@ class Turn {
 };
 
 /// A fixed number of threads, including the caller's, that live as long as this object. It executes one run
-/// at a time, and the work of a run must not start another run on the same Workers.
+/// at a time: two threads must not call run_ordered() or run_stream() at once, and the work of a run must not
+/// start another run on the same Workers.
 class Workers {
  public:
   /// Works on one item. Called from several threads at once.
@@ -38,7 +40,7 @@ class Workers {
   /// items, by one thread at a time.
   using Take = std::function<bool(int64_t item, int worker)>;
 
-  /// Errors: ThreadRefused.
+  /// Starts threads - 1 threads; none if `threads` is below 2. Errors: ThreadRefused.
   explicit Workers(int threads);
   ~Workers();
   Workers(const Workers&) = delete;

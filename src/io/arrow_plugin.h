@@ -6,7 +6,7 @@
 
 // The interface of lib/libplimsoll_arrow.so, the only file that is linked with libarrow and libparquet. It
 // has C linkage and no exceptions, so that the plugin shares no code with the program. The program loads it
-// only when it opens a Parquet or Arrow file.
+// only when it reads files of tables: Parquet, Arrow IPC or CSV.
 
 extern "C" {
 

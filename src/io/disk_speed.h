@@ -14,8 +14,9 @@ struct DiskSpeed {
   double rows = 0;   ///< Rows per second in scattered reads.
 };
 
-/// Reads a file of rows sequentially and at random, and writes a scratch file in the same folder. Each of the
-/// three measurements lasts up to half a second. Errors: those of RowReader, Failure (reading or writing).
+/// Reads a file of rows sequentially and at random, and writes a scratch file of 512 MiB in the same folder,
+/// if half of the free space is enough for it. `rows` must have at least one row. Each of the three
+/// measurements lasts up to half a second. Errors: those of RowReader, Failure (reading or writing).
 DiskSpeed measure_disk(const std::filesystem::path& file, const RowLayout& rows);
 
 }  // namespace plimsoll

@@ -25,7 +25,8 @@ struct Extent {
 /// of a page is slower by a third (bench/results/giant.md).
 inline constexpr int64_t kLongExtent = 4 * 4096;
 
-/// Buffers of equal size for extents, aligned to pages, in one allocation (Tag::cache).
+/// Buffers of equal size for extents, aligned to pages if `bytes` is a multiple of the page size, in one
+/// allocation (Tag::cache). Errors: BudgetExceeded.
 class ReadBuffers {
  public:
   ReadBuffers(int count, int64_t bytes);
@@ -63,14 +64,15 @@ class ExtentReader {
 };
 
 /// Reads by io_uring, with up to `buffers` reads under way. Returns null if the kernel refuses a ring. `file`
-/// must outlive the reader.
+/// must outlive the reader. Errors: BudgetExceeded. If the ring fails later, read() throws Failure, and its
+/// next call makes another ring.
 std::unique_ptr<ExtentReader> make_ring_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
 /// Upper bound of the stack bytes that a reading thread touches. Measurements gave 7 to 8 KiB.
 constexpr int64_t kPoolStackBytes = 12 * 1024;
 
 /// Reads by pread, with one thread per buffer, including the caller's. The stacks of the threads are in the
-/// ledger.
+/// ledger. `file` must outlive the reader. Errors: BudgetExceeded, ThreadRefused.
 std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
 /// Throws Failure if an extent is longer than a buffer, because reading it would overwrite the next buffer.

@@ -31,8 +31,10 @@ class ExternalSort {
     std::filesystem::path folder;  ///< Folder for the runs, which must exist.
     std::string name;              ///< Name of this sort, unique in the folder.
     size_t payload = 0;            ///< Bytes per record.
-    int64_t memory = 0;            ///< Bytes used while records are added; merging uses as many again.
-    /// Maximum number of records. A small one saves memory.
+    /// Bytes used while records are added, but at least 1,024 records are held. After seal(), merging and
+    /// each Reader use up to as many, but at least a buffer for each run.
+    int64_t memory = 0;
+    /// Expected maximum number of records. A small one saves memory; more records may still be added.
     int64_t max = std::numeric_limits<int64_t>::max();
     bool unique = false;  ///< Whether to keep only the first of records with equal keys.
     FileSystem* files = &FileSystem::disk();
@@ -45,17 +47,18 @@ class ExternalSort {
   ExternalSort(const ExternalSort&) = delete;
   ExternalSort& operator=(const ExternalSort&) = delete;
 
-  /// Adds a record. `payload` has as many bytes as the options specify.
+  /// Adds a record, before seal(). `payload` has as many bytes as the options specify.
   void add(uint64_t key, const void* payload = nullptr) {
     if (count_ == capacity_) spill();
     keys_[count_] = key;
     if (options_.payload > 0) keep_payload(payload);
     ++count_;
   }
-  /// Adds the records of a run that another sort with the same payload size wrote, from byte `begin` of a
-  /// file to its end. The file is not removed and must exist as long as the records are read.
+  /// Adds the records of a run that write_run() of another sort with the same payload size wrote, from byte
+  /// `begin` of a file to its end. The file is not removed and must exist as long as the records are read.
   void take_run(const std::filesystem::path& path, int64_t begin);
-  /// Ends the adding of records and frees the memory that only adding needed.
+  /// Ends the adding of records and frees the memory that only adding needed. Merges runs until few enough
+  /// are left to be read at once. Call it once.
   void seal();
   /// Returns a reader of the records in sorted order. Call it after seal(), any number of times. The readers
   /// are independent.
@@ -63,7 +66,8 @@ class ExternalSort {
   /// Writes all records as one run, passing it to `write` in parts. Call it after seal(). The bytes of the
   /// run do not depend on the memory.
   void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
-  /// Deletes the runs and frees the memory. No Reader may be in use.
+  /// Deletes the runs and frees the memory, after which there are no records to read. No Reader may be in
+  /// use.
   void remove();
 
  private:
@@ -103,6 +107,7 @@ class ExternalSort::Reader {
   Reader(Reader&&) noexcept;
   Reader& operator=(Reader&&) = delete;
 
+  /// Moves to the next record; call it before reading the first one. Returns false after the last record.
   bool next();
   uint64_t key() const { return key_; }
   /// The payload of the current record, valid until the next call of next().

@@ -18,8 +18,8 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// An open file, which the destructor closes. Movable, not thread-safe. Errors: Failure that names the path,
-/// the reason and, for a full disk, the remedy.
+/// An open file, which the destructor closes. Movable, not thread-safe. Errors of all members: Failure that
+/// names the path, the reason and, for a full disk, the remedy.
 class File {
  public:
   /// Opens a file for reading. Errors: InputError if the file does not exist.
@@ -35,15 +35,16 @@ class File {
   File& operator=(File&& other) noexcept;
   ~File();
 
-  /// Reads up to `bytes` bytes. Returns 0 at the end.
+  /// Reads up to `bytes` bytes from where the last read ended. Returns their number, 0 at the end. Errors:
+  /// also InputError if the path is a folder.
   size_t read(void* data, size_t bytes);
-  /// Appends to the bytes written before.
+  /// Writes after the bytes of earlier calls. The first call writes at the beginning, also after update().
   void write(const void* data, size_t bytes);
-  /// Overwrites existing bytes.
+  /// Writes at an offset, whatever write() has written.
   void write_at(int64_t offset, const void* data, size_t bytes);
   /// Returns once all written bytes are on the disk.
   void sync();
-  /// Locks the file; see FileSystem::lock().
+  /// Locks the file. Returns 0, or -1 and sets errno; see FileSystem::lock().
   int lock() { return files_->lock(descriptor_, path_); }
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
@@ -59,10 +60,12 @@ class File {
 };
 
 /// A whole file mapped for reading. Its pages belong to the page cache and do not count against the budget.
-/// The bytes are valid as long as the object lives.
+/// The bytes are valid as long as the object, or the one to which it was moved, lives. If the file is
+/// shortened in the meantime, reading them raises SIGBUS (io/lost_mapping.h).
 class MappedFile {
  public:
   MappedFile() = default;
+  /// An empty file has no bytes. Errors: InputError (no such file), Failure.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -83,7 +86,8 @@ class MappedFile {
   FileIdentity identity_;
 };
 
-/// Returns a small file as text. Errors: InputError if it does not exist, Failure if it cannot be read.
+/// Returns a small file as text. Errors: InputError if it does not exist or is a folder, Failure if it cannot
+/// be read.
 std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
 
 /// Replaces a file whole or not at all. `fill` writes it under a temporary name. Then the file is synced and
@@ -92,6 +96,7 @@ std::string read_text(const std::filesystem::path& path, FileSystem& files = Fil
 /// may bring back the old one. Errors: Failure, and those of `fill`.
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,
                   FileSystem& files = FileSystem::disk());
+/// Replaces a file by `text`, as replace_file() does. Errors: Failure.
 void write_text(const std::filesystem::path& path, const std::string& text,
                 FileSystem& files = FileSystem::disk());
 

@@ -55,7 +55,8 @@ class FileSystem {
 /// Returns a Failure for the call that has just failed: "WHAT PATH: REASON", with the remedy if one is known.
 Failure file_failure(const std::string& what, const std::filesystem::path& path);
 
-/// Syncs a folder, so that the names in it survive a power failure. Errors: Failure.
+/// Syncs a folder, so that the names in it survive a power failure; the current one if `folder` is empty.
+/// Does nothing on a file system that cannot sync folders. Errors: Failure.
 void sync_folder(const std::filesystem::path& folder, FileSystem& files = FileSystem::disk());
 
 /// Makes a folder and its missing parents and syncs them. Returns the folders it made, the outermost first.
@@ -66,7 +67,8 @@ std::vector<std::filesystem::path> make_folders(const std::filesystem::path& fol
 void remove_folders(const std::vector<std::filesystem::path>& made, FileSystem& files);
 
 /// Renames as Rename::no_replace does, even on file systems without that call (some network file systems). On
-/// these, another process may take the name between the check and the rename.
+/// these, another process may take the name between the check and the rename. Returns 0, or -1 and sets
+/// errno, EEXIST if the new name exists.
 int rename_to_free(const std::filesystem::path& from, const std::filesystem::path& to, FileSystem& files);
 
 /// Calls `make` to create a file or folder next to `path` under a hidden name, .NAME.TAG.PID, and returns the

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Returns the prefix .NAME.TAG of the hidden names that make_beside() uses. A long NAME is cut to leave
+/// Returns the prefix ".NAME.TAG." of the hidden names that make_beside() uses. A long NAME is cut to leave
 /// space for the rest.
 std::string hidden_prefix(const std::filesystem::path& path, const char* tag);
 

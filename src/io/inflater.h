@@ -23,7 +23,8 @@ class Inflater {
     bool ended = false;  ///< Whether the compressed data ended. If so, call reset() before inflating more.
     const char* damage = nullptr;  ///< Description of damage in the data, or null.
   };
-  /// Inflates until `in` is used up, `out` is full or the data ends.
+  /// Inflates until `in` is used up, `out` is full, the data ends or is damaged. At most 1 GiB of each is
+  /// used in one call. After damage, call reset().
   Step run(std::span<const char> in, std::span<char> out);
   /// Prepares for another stream of data.
   void reset();

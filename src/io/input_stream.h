@@ -35,6 +35,8 @@ class InputStream {
   /// Whether the compressed data ended too soon. Known once read() has returned less than requested.
   virtual bool is_cut_off() const { return false; }
 
+  /// Opens a file. Errors: InputError (no such file; a compression that is not supported), Failure,
+  /// BudgetExceeded.
   static std::unique_ptr<InputStream> open(const std::filesystem::path& path, AtCut at_cut = AtCut::fail);
 };
 

@@ -14,8 +14,8 @@ namespace plimsoll {
 /// file system, another machine might still be filling it. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
-  /// If `replace` is set, publish() atomically exchanges the new folder with an existing folder or file and
-  /// then deletes the old one.
+  /// If `replace` is set, publish() atomically exchanges the new folder with an existing folder that
+  /// require_replaceable() allows to be deleted, and then deletes the old one.
   NewFolder(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
@@ -26,9 +26,9 @@ class NewFolder {
   FileSystem& files() const { return files_; }
   /// Makes a subfolder unless it exists. Returns the path that it has until publish().
   std::filesystem::path add_folder(const std::filesystem::path& name);
-  /// Publishes the folder. Errors: Failure, also if the name exists and must not be replaced. After an error,
-  /// the old folder is still in place, or is kept under a temporary name. An old folder that cannot be
-  /// deleted is named in the error.
+  /// Publishes the folder; call it once. Errors: Failure, also if the name exists and must not be replaced.
+  /// After an error, the old folder is still in place, or is kept under a temporary name. If only the
+  /// deletion of the old folder fails, the new folder is in place, and the error names the old one.
   void publish();
 
  private:

@@ -21,6 +21,7 @@ struct NpyShape {
   std::vector<int64_t> shape;  ///< C order; shape[0] is the number of rows.
 
   int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
+  /// Returns the number of elements, or -1 if it does not fit into 64 bits.
   int64_t elements() const;
   bool operator==(const NpyShape&) const = default;
 };
@@ -40,7 +41,7 @@ const char* npy_dtype() {
 
 /// Returns NumPy's name of a number type. bf16, which NumPy does not have, is stored as bits, "<u2".
 const char* npy_dtype(NumberType type);
-/// Returns the number type of a column of this dtype, or nullopt if its values are not f32 or narrower.
+/// Returns the number type of a column of this dtype, or nullopt if there is none. "<u2" stands for bf16.
 std::optional<NumberType> npy_number_type(const std::string& dtype);
 
 /// Returns the bytes of one element, or 0 if the dtype is not one of those above.
@@ -55,18 +56,21 @@ inline constexpr int64_t kNpyDataOffset = 4096;
 /// Tag::output).
 class NpyWriter {
  public:
-  /// `row` is the shape of one row: {} for a vector, {8} for a matrix with 8 columns.
+  /// `dtype` is one of those above. `row` is the shape of one row: {} for a vector, {8} for a matrix with 8
+  /// columns. An existing file is overwritten.
   NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row,
             FileSystem& files = FileSystem::disk());
 
+  /// Appends elements, which need not be whole rows. The dtype of T is not checked.
   template <typename T>
   void append(std::span<const T> values) {
     append_bytes(values.data(), values.size_bytes());
   }
-  /// Writes the header and the rest of the data. Nothing may be appended afterwards. Syncs the file unless
-  /// `sync` is false, for a caller that is about to replace it.
+  /// Writes the header and the rest of the data and returns the shape; if a row has no elements, there are 0
+  /// rows. Nothing may be appended afterwards. Syncs the file unless `sync` is false, for a caller that is
+  /// about to replace it. Errors: also Failure if the last row is incomplete.
   NpyShape finish(bool sync = true);
-  /// XXH3-64 of the data bytes.
+  /// XXH3-64 of the data bytes appended so far.
   std::string checksum() const { return hasher_.hex64(); }
 
  private:
@@ -81,7 +85,9 @@ class NpyWriter {
   Hasher hasher_;
 };
 
-/// A .npy file mapped for reading. Errors: InputError that names the file and the fault.
+/// A column of a data set, a .npy file, mapped for reading. Its bytes are valid as long as those of
+/// MappedFile. Immutable, so any number of threads may read it. Errors: InputError that names the file and
+/// the fault, Failure.
 class NpyView {
  public:
   NpyView() = default;
@@ -108,7 +114,7 @@ class NpyView {
   std::span<const std::byte> data_;
 };
 
-/// Returns a header of 4096 bytes as it is stored in the file.
+/// Returns a header of kNpyDataOffset bytes as it is stored in the file.
 std::string npy_header(const NpyShape& shape);
 /// Content of the header of any .npy file.
 struct NpyLayout {
@@ -116,10 +122,11 @@ struct NpyLayout {
   bool fortran = false;
   int64_t offset = 0;  ///< Where the data starts.
 };
-/// Parses a header of version 1 to 3. `path` is for the error texts.
+/// Parses a header of version 1 to 3 at the beginning of `bytes`. `path` is for the error texts. Errors:
+/// InputError.
 NpyLayout parse_npy_layout(std::span<const std::byte> bytes, const std::string& path);
-/// Parses the header of a column of a data set, whose dtype must be one of those above, in C order. Returns
-/// the offset of the data.
+/// Parses the header of a column of a data set, whose dtype must be one of those above, in C order. Sets
+/// `shape` and returns the offset of the data. Errors: InputError.
 int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
 
 }  // namespace plimsoll

@@ -29,15 +29,17 @@ struct OpenedMethod {
 };
 
 /// Opens a file for reads of at most `longest` bytes that start at any offset. Reads are extended to whole
-/// sectors; reads of kLongExtent or more are extended to whole pages. The buffers have `buffer_bytes` in
-/// total; if one read needs more, there is one buffer for it. Returns nullopt if the kernel or file system
-/// refuses this method. Errors: InputError (no such file), BudgetExceeded (Tag::cache).
+/// sectors; reads of kLongExtent or more are extended to whole pages. There are as many buffers as fit into
+/// `buffer_bytes`, at least one and at most 256 for a ring or 16 for threads. Returns nullopt if the kernel
+/// or file system refuses this method. Errors: InputError (no such file), Failure, BudgetExceeded
+/// (Tag::cache), ThreadRefused.
 std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,
                                         int64_t buffer_bytes);
 
 /// Returns the method for a file: PLIMSOLL_READ if that is set, otherwise the fastest available method,
 /// measured by a few milliseconds of random reads, once per device and process. Direct methods are preferred
-/// to buffered ones. Thread-safe. Errors: UsageError (PLIMSOLL_READ), and those of open_method().
+/// to buffered ones. For a file below 1 MiB, nothing is measured, and the first available method is returned.
+/// Thread-safe. Errors: UsageError (PLIMSOLL_READ), and those of open_method().
 ReadMethod choose_method(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -11,11 +11,12 @@ namespace plimsoll {
 /// Returns whether an output will have a file of this name, relative to its folder.
 using WillHold = std::function<bool(const std::filesystem::path& file)>;
 
-/// Checks that what exists at the path of an output may be deleted. This holds if nothing exists; for an
-/// empty folder; for a data set (a manifest.json of a kind that Plimsoll writes, except a run, and its
-/// columns; any columns if the manifest is incomplete); and for a folder in which every file has the name of
-/// a file of the output. Files that operating systems leave in folders, such as .DS_Store, are deleted too.
-/// Errors: Failure that names the first file that may not be deleted.
+/// Checks that what exists at the path of an output, a folder, may be deleted. This holds if nothing exists,
+/// or a link to nothing; for an empty folder; for a data set (a manifest.json of a kind that Plimsoll writes,
+/// except a run, and its columns; any columns if the manifest is incomplete); and for a folder in which every
+/// file has the name of a file of the output. Files that operating systems leave in folders, such as
+/// .DS_Store, are deleted too. Errors: Failure that names the first file that may not be deleted, also for a
+/// path that is a file.
 void require_replaceable(const std::filesystem::path& out, const WillHold& will_hold = {},
                          FileSystem& files = FileSystem::disk());
 

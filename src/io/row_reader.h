@@ -25,7 +25,8 @@ struct RowLayout {
   int64_t end_of(int64_t row) const { return offset + row * row_bytes + bytes_of(row); }
 };
 
-/// A requested row, and the row_bytes bytes of memory for it.
+/// A requested row, and the memory for its bytes (RowLayout::bytes_of()). `data` may be null if the row is
+/// only used, not copied.
 struct WantedRow {
   int64_t row = 0;
   std::byte* data = nullptr;
@@ -38,20 +39,23 @@ struct ReadCounts {
   int64_t bytes_wanted = 0;  ///< Bytes of requested rows, each counted once per call.
 };
 
-/// Reads scattered rows of a file that does not fit into memory. Each row is read once, in file order, and
-/// adjacent rows in one read. Nothing is allocated after the constructor. Not thread-safe.
+/// Reads scattered rows of a file that does not fit into memory. Each row is read once per call, in file
+/// order, and adjacent rows in one read. The buffers are allocated by the constructor. Not thread-safe.
 class RowReader {
  public:
   struct Options {
     std::optional<ReadMethod> way;  ///< Method of reading; unset: choose_method() decides.
     /// Bytes of the buffers (Tag::cache). More are used if a single row needs them.
     int64_t buffer_bytes = 1024 * 1024;
-    int64_t longest_gap = 2048;    ///< Maximum bytes between two rows that are read at once.
-    int64_t longest_piece = 4096;  ///< Maximum bytes of rows that are read at once.
+    int64_t longest_gap = 2048;  ///< Maximum bytes between two rows that are read at once.
+    /// Maximum bytes of one read, gaps included. A longer row is read alone.
+    int64_t longest_piece = 4096;
   };
 
-  /// Opens the file. Errors: InputError (no such file, or not the one that `layout` describes, or a shorter
-  /// one), UsageError (PLIMSOLL_READ), Failure (the system refuses the requested method), BudgetExceeded.
+  /// Opens the file. If a method that was chosen, not requested, is refused, pread is used; see method().
+  /// Errors: InputError (no such file, or not the one that `layout` describes, or a shorter one), UsageError
+  /// (PLIMSOLL_READ), Failure (the system refuses the requested method, or the file cannot be opened),
+  /// BudgetExceeded, ThreadRefused.
   RowReader(const std::filesystem::path& path, const RowLayout& layout, const Options& options);
   RowReader(const std::filesystem::path& path, const RowLayout& layout);
 
@@ -62,7 +66,8 @@ class RowReader {
   /// Receives a row, whose bytes are valid only during the call. May be called on several threads at once, in
   /// any order. Must not throw.
   using Use = std::function<void(const WantedRow&, const std::byte*)>;
-  /// Reads rows without copying them: calls use(wanted row, its bytes) for each.
+  /// Reads rows without copying them: calls use(wanted row, its bytes) for each. Sorts `wanted` and throws as
+  /// the other read() does.
   void read(std::span<WantedRow> wanted, const Use& use);
 
   const RowLayout& layout() const { return layout_; }

@@ -32,8 +32,8 @@ class ScratchFile {
   /// Returns the maximum size of a file that make() would now make in a folder: half of free_bytes(), so that
   /// the other half is left for other uses.
   static int64_t room(const std::filesystem::path& folder);
-  /// Makes a file of `bytes` on the disk of a folder, allocated at once. Returns nullopt if room() is smaller
-  /// or the bytes cannot be allocated.
+  /// Makes a file of `bytes`, above 0, on the disk of a folder, allocated at once. Returns nullopt if room()
+  /// is smaller, or the file cannot be made or its bytes not be allocated.
   static std::optional<ScratchFile> make(const std::filesystem::path& folder, int64_t bytes);
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&& other) noexcept;

@@ -13,24 +13,27 @@
 namespace plimsoll {
 
 /// Asynchronous writes to a scratch file, by io_uring, or one at a time if the kernel refuses a ring. Not
-/// thread-safe. Each member throws the errors of ScratchFile, including those of earlier writes.
+/// thread-safe. Each member function throws the errors of ScratchFile, including those of earlier writes.
 class WriteBehind {
  public:
   /// Makes `buffers` buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment. At most
-  /// `under_way` of them are written at the same time. `file` must outlive this object.
+  /// `under_way` of them are written at the same time. `file` must outlive this object. Errors:
+  /// BudgetExceeded.
   WriteBehind(ScratchFile& file, int64_t buffers, int64_t bytes, int under_way);
-  /// Waits for the writes under way.
+  /// Waits for the writes under way and ignores their errors.
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
   int64_t buffer_bytes() const { return bytes_; }
   /// Returns a buffer, which belongs to the caller until it is passed to write(). Waits until a buffer is
-  /// free. The caller must not already own all buffers.
+  /// free. Errors: also Failure if the caller already owns all buffers.
   std::byte* take();
-  /// Starts writing the first bytes of a buffer from take().
+  /// Starts writing the first `bytes` bytes of a buffer from take(), or writes them at once without a ring.
+  /// `offset` and `bytes` are multiples of ScratchFile::kAlignment. The buffer no longer belongs to the
+  /// caller, also after an error.
   void write(std::byte* buffer, int64_t offset, int64_t bytes);
-  /// Waits until everything is written.
+  /// Waits until everything is written. Does not sync the file.
   void finish();
 
  private:

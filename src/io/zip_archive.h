@@ -15,15 +15,16 @@ namespace plimsoll {
 /// is entered in the ledger under Tag::ingest. Not thread-safe.
 class ZipArchive {
  public:
-  /// Errors: InputError (no such file, not a zip archive, incomplete, damaged, zip64), BudgetExceeded.
+  /// Errors: InputError (no such file, not a zip archive, incomplete, damaged, zip64), BudgetExceeded,
+  /// Failure (libzip is missing).
   explicit ZipArchive(const std::filesystem::path& path);
   ~ZipArchive();
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
 
   int64_t members() const;
-  /// Returns the name of a member, including its folders. Names of folders end with a slash. The name is
-  /// valid as long as the archive.
+  /// Returns the name of a member, counted from 0, including its folders. Names of folders end with a slash.
+  /// The name is valid as long as the archive; it is empty if there is no such member.
   std::string_view name(int64_t member) const;
   /// Returns a stream of a member's unpacked bytes. The stream's bytes_read() and source_hash() also refer to
   /// these. The archive must outlive the stream; several members may be open at once. Errors: InputError

@@ -18,20 +18,22 @@ using Terms = std::vector<int64_t>;
 /// threads may read it.
 class AffineFunctions {
  public:
-  /// Adds a function with one coefficient per term. Errors: BudgetExceeded.
+  /// Adds a function with one coefficient per term. Functions are numbered from 0 in the order in which they
+  /// are added. Errors: BudgetExceeded.
   void add(std::span<const double> coefficients) {
     for (size_t term = 0; term < coefficients.size(); ++term)
       if (coefficients[term] != 0) parts_.push_back({coefficients[term], static_cast<uint32_t>(term)});
     ends_.push_back(static_cast<uint32_t>(parts_.size()));
   }
 
+  /// Returns the value of a function. `terms` has one entry per coefficient of the function.
   double at(size_t function, const Terms& terms) const {
     double sum = 0;
     for (const Part& part : parts_of(function))
       sum += part.coefficient * static_cast<double>(terms[part.term]);
     return sum;
   }
-  /// Returns the maximum for any terms between `lowest` and `highest`.
+  /// Returns the maximum of a function for any terms between `lowest` and `highest`.
   double max_within(size_t function, const Terms& lowest, const Terms& highest) const {
     double sum = 0;
     for (const Part& part : parts_of(function))

@@ -5,9 +5,10 @@
 
 namespace plimsoll {
 
-/// A budget for some work in a process that Plimsoll shares with other code. It bounds the bytes that the
-/// work may enter in the ledger of the process, whatever else the process holds. Scopes that live at the same
-/// time share the sum of their budgets. A scope never raises a cap that was set before it. Thread-safe.
+/// A budget for some work in a process that Plimsoll shares with other code. While scopes live, the ledger of
+/// the process may hold at most the sum of their budgets in addition to what it held when the first of them
+/// was constructed. Entries of other work count, too. A scope never raises a cap that was set before it.
+/// Thread-safe.
 class BudgetScope {
  public:
   /// `text` is a size in the format of --budget. "" is the default budget of the command line, but at most

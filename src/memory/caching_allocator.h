@@ -17,7 +17,8 @@ class CachingAllocator {
   static constexpr int64_t kMin = int64_t{256} << 10;
 
   /// Freed buffers are kept while any object of this class lives. The first such object returns the buffers
-  /// kept before it to the system, so that a budget starts without them.
+  /// kept before it to the system, so that a budget starts without them; the destructor of the last one
+  /// returns all kept buffers.
   class Keeping {
    public:
     Keeping();
@@ -26,14 +27,16 @@ class CachingAllocator {
     Keeping& operator=(const Keeping&) = delete;
   };
   /// Keeps up to `bytes` of freed buffers even without a Keeping. If the next freed buffer does not fit, all
-  /// kept ones return to the system.
+  /// kept ones return to the system. A larger buffer than `bytes` is never kept. Does not return buffers that
+  /// are kept already.
   static void keep_at_most(int64_t bytes);
+  /// Returns whether freed buffers are kept at present.
   static bool keeping();
   /// Returns all kept buffers to the system.
   static void drop() noexcept;
 
   /// Returns a page-aligned buffer of `bytes`, which the caller has entered in the ledger, or null if the
-  /// system has no memory.
+  /// system has no memory. A reused buffer has its old content.
   static void* take(int64_t bytes);
   /// Frees a buffer and removes it from the ledger. `bytes` and `tag` must be those with which it was
   /// allocated. A buffer that returns to the system leaves the ledger only after it is unmapped; otherwise it

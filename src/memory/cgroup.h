@@ -26,7 +26,7 @@ struct MemoryGroup {
   std::string name() const;
   /// Reads a file that contains one number. Returns nullopt if there is none, as in "max".
   std::optional<int64_t> number(const std::string& file) const;
-  /// Reads the number after a key in a file of "KEY VALUE" lines.
+  /// Reads the number after a key in a file of "KEY VALUE" lines. Returns nullopt if there is none.
   std::optional<int64_t> field(const std::string& file, const std::string& key) const;
 
   /// Returns the hard limit in bytes, or nullopt if there is none. On v1 it includes the limits of parents
@@ -44,6 +44,7 @@ struct MemoryGroup {
 std::vector<MemoryGroup> memory_groups(const std::string& root = "");
 
 /// Reads the number after KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, without converting its unit.
+/// Returns nullopt if there is none.
 std::optional<int64_t> read_field(const std::string& path, const std::string& key);
 
 }  // namespace plimsoll

@@ -10,8 +10,9 @@
 namespace plimsoll {
 
 /// Makes the kernel hold this process to a budget for the lifetime of the object. An allocation beyond the
-/// budget fails with the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc). The
-/// process is never killed.
+/// budget fails with the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc).
+/// RLIMIT_DATA is the tighter of the two limits, so that such an allocation fails before the cgroup's limit
+/// would make the kernel end the process.
 ///
 /// RLIMIT_DATA bounds the addresses of private writable memory, resident or not. The limit is the sum of the
 /// budget, the amount by which such addresses exceed anonymous memory at the start, a stack for each future
@@ -19,15 +20,17 @@ namespace plimsoll {
 /// page cache included, to the budget plus 64 MiB.
 class Enforcement {
  public:
-  /// `threads_to_come` is the maximum number of threads that will be started from now on and run at the same
-  /// time, excluding those of ThreadStacks. Only one Enforcement may live at a time.
+  /// `budget` is in bytes. `threads_to_come` is the maximum number of threads that will be started from now
+  /// on and run at the same time, excluding those of ThreadStacks. Only one Enforcement may live at a time. A
+  /// limit that the kernel refuses is no error; see rlimit_data() and group(). Calls
+  /// take_memory_in_small_steps(), which stays in force.
   Enforcement(int64_t budget, int threads_to_come);
   ~Enforcement();
   Enforcement(const Enforcement&) = delete;
   Enforcement& operator=(const Enforcement&) = delete;
 
-  /// The soft limit in force; an earlier limit stays in force if it is lower. 0 if the kernel refused the
-  /// limit.
+  /// The soft limit in bytes that the constructor set, without the stacks of ThreadStacks; an earlier limit
+  /// stays in force if it is lower. 0 if the kernel refused the limit.
   int64_t rlimit_data() const { return rlimit_data_; }
   const ScopedCgroup& group() const { return group_; }
 
@@ -52,7 +55,8 @@ class ThreadStacks {
   int threads_;
 };
 
-/// Returns RLIMIT_DATA for a budget. `root` is the folder that contains /proc; tests pass their own tree.
+/// Returns the sum, in bytes, that Enforcement sets as RLIMIT_DATA. `root` is the folder that contains /proc;
+/// tests pass their own tree.
 int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root = "");
 
 }  // namespace plimsoll

@@ -24,7 +24,8 @@ int64_t heap_bytes(const std::filesystem::path& path);
 int64_t heap_bytes(const Json& json);
 
 /// Does the same as parse_json() of base/json.h and adds the tree's bytes to `charge` as the tree grows. On
-/// return, `charge` has grown by the size of the tree. Errors: BudgetExceeded.
+/// return, `charge` has grown by at most the size of the tree. Errors: BudgetExceeded; `charge` then keeps
+/// the bytes of the part that was parsed.
 Json parse_json(std::string_view text, Charge& charge);
 
 /// Collects rows of a table for a manifest and enters them in the ledger. Not thread-safe. Errors:
@@ -36,7 +37,7 @@ class JsonTable {
     charge_.add(heap_bytes(row) + 3 * static_cast<int64_t>(sizeof(Json)));
     rows_.push_back(std::move(row));
   }
-  /// Returns the rows. Their bytes stay in the ledger as long as this object lives.
+  /// Returns the rows; call it once. Their bytes stay in the ledger as long as this object lives.
   Json take() { return std::move(rows_); }
 
  private:

@@ -30,7 +30,7 @@ const char* tag_name(Tag tag);
 /// Thrown if an entry would exceed the cap. The error is recoverable.
 class BudgetExceeded : public Error {
  public:
-  /// `free` is negative if more than `cap` is held.
+  /// `asked`, `free` and `cap` are bytes. `free` is negative if more than `cap` is held.
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
   /// Repeats a refusal with its consequence as a prefix: "WHAT; out of budget: ...".
   BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
@@ -47,7 +47,8 @@ class BudgetExceeded : public Error {
 };
 
 /// Counts memory: the bytes entered under each tag and their high-water marks. Enforces a hard cap on the
-/// sum. Thread-safe; take() and give() need a few atomic operations and never wait.
+/// sum. Thread-safe. take() and give() need a few atomic operations and never wait, except that take() calls
+/// the function of on_short() if spare memory is in the way.
 class Ledger {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -57,6 +58,7 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   /// Enters bytes under a tag. Errors: BudgetExceeded, with nothing entered, if the sum would exceed the cap.
+  /// Spare memory may then have been freed.
   void take(Tag tag, int64_t bytes);
   /// Removes bytes that any thread entered under the same tag.
   void give(Tag tag, int64_t bytes) noexcept;
@@ -66,8 +68,9 @@ class Ledger {
   bool add_spare(int64_t bytes) noexcept;
   void remove_spare(int64_t bytes) noexcept { spare_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t spare() const { return spare_.load(std::memory_order_relaxed); }
-  /// Sets the function that frees all spare memory. It is called on any thread when an entry does not fit
-  /// next to the spare memory, or when the cap falls.
+  /// Sets the function that frees all spare memory, in place of an earlier one. It is called on any thread,
+  /// and possibly on several at once, when an entry does not fit next to the spare memory, or when the cap
+  /// falls below the sum of the two. It must not enter memory or throw.
   void on_short(void (*give_up)()) { give_up_.store(give_up); }
 
   /// The sum of all entries.
@@ -75,7 +78,7 @@ class Ledger {
   int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
-  /// Resets the high-water marks that recent_peak() returns, at the start of some work.
+  /// Resets the high-water marks that recent_peak() returns to the bytes held now, at the start of some work.
   void begin_recent();
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
   int64_t recent_peak(Tag tag) const { return by_tag_[index(tag)].recent.load(std::memory_order_relaxed); }
@@ -87,7 +90,8 @@ class Ledger {
   }
 
   int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
-  /// Sets the cap. A cap below held() refuses every new entry and frees nothing.
+  /// Sets the cap, in bytes. A cap below held() refuses every new entry. Frees spare memory that exceeds the
+  /// cap, but no entries.
   void set_cap(int64_t cap);
 
   /// The ledger of this process, for torch's tensors and Plimsoll's own buffers.

@@ -22,11 +22,12 @@ struct Limit {
 /// the folder that contains /proc and /sys; tests pass their own tree.
 std::vector<Limit> find_limits(const std::string& root = "");
 
-/// Returns the maximum bytes this process may use: the minimum usable() of the limits.
+/// Returns the maximum bytes this process may use: the minimum usable() of the limits, which may be negative;
+/// kNoLimit without limits.
 int64_t usable_memory(const std::vector<Limit>& limits);
 
 /// Returns the default budget in bytes: usable_memory() minus 64 MiB for the page cache, or half of
-/// usable_memory() if it is below 128 MiB.
+/// usable_memory() if it is below 128 MiB, and at least 1 MiB.
 int64_t default_budget(const std::vector<Limit>& limits);
 
 }  // namespace plimsoll

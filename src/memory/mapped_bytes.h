@@ -13,7 +13,7 @@ namespace plimsoll {
 class MappedBytes {
  public:
   MappedBytes() = default;
-  /// Errors: BudgetExceeded.
+  /// Maps nothing if `bytes` is 0. Errors: BudgetExceeded, also if the system refuses the mapping.
   MappedBytes(Tag tag, int64_t bytes);
   ~MappedBytes() { reset(); }
   MappedBytes(MappedBytes&& other) noexcept { *this = static_cast<MappedBytes&&>(other); }

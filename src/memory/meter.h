@@ -32,6 +32,7 @@ std::optional<CgroupMemory> cgroup_memory(const std::string& root = "");
 /// Samples the anonymous memory of the process every 20 ms on a separate thread.
 class Meter {
  public:
+  /// Takes the first sample and starts the thread. Errors: ThreadRefused.
   Meter();
   ~Meter();
   Meter(const Meter&) = delete;
@@ -40,7 +41,8 @@ class Meter {
   /// Anonymous memory in bytes when the meter was constructed. Construct the meter before loading data, so
   /// that the floor excludes the data.
   int64_t floor() const { return floor_; }
-  /// Returns the highest anonymous memory sampled so far, in bytes. A short peak may be missed.
+  /// Takes a sample and returns the highest anonymous memory so far, in bytes. A short peak may be missed.
+  /// Thread-safe.
   int64_t peak_anonymous();
 
  private:

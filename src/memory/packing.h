@@ -29,13 +29,15 @@ class Packing {
   explicit Packing(int64_t capacity, std::span<const PlannedAllocation> plan = {})
       : capacity_(capacity), plan_(plan), planned_(!plan.empty()) {}
 
-  /// Returns the place of `bytes`, a multiple of kAlignment, or -1 if they do not fit. Taking 0 bytes needs
-  /// no place but is a step of the plan.
+  /// Returns a place for `bytes`, rounded up to kAlignment, or -1 if they do not fit. Places are multiples of
+  /// kAlignment. Taking 0 bytes needs no place but is a step of the plan. A step that is not the planned one
+  /// ends the plan, also if it returns -1.
   int64_t take(int64_t bytes);
   /// Returns the planned stretch for short-lived pieces if that is the next step of the plan and the stretch
-  /// is free; otherwise a piece of 0 bytes.
+  /// is free. Otherwise returns a piece of 0 bytes and ends the plan.
   PlannedAllocation take_workspace();
-  /// Frees a piece. `bytes` must be the value passed to take(). Allocates nothing.
+  /// Frees a piece. `bytes` must be the value passed to take(), or that of the result of take_workspace().
+  /// Allocates nothing.
   void give(int64_t place, int64_t bytes) noexcept;
   /// Stops following the plan.
   void leave_plan() { plan_ = {}; }
@@ -48,6 +50,7 @@ class Packing {
 
   /// Bytes by which capacity() is too small to place `bytes` after all other pieces; 0 if they fit.
   int64_t missing(int64_t bytes) const;
+  /// Sets the capacity, which must not be smaller than before.
   void grow(int64_t capacity) { capacity_ = capacity; }
 
  private:

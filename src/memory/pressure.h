@@ -25,16 +25,18 @@ class Pressure {
   virtual void set_given_back(int64_t bytes) = 0;
 };
 
-/// Turns the signs of pressure into a level over time. The level rises by one with each check that finds
-/// memory short. It falls to 0 when, for some seconds, memory has not been short and would not have been
-/// short even if all given-back bytes had been held. This period is five seconds at first and doubles with
-/// each return of pressure, up to five minutes.
+/// Turns the signs of pressure into a level over time. The level rises by one, up to 2, with each check that
+/// finds memory short. It falls to 0 when, for some seconds, memory has not been short and would not have
+/// been short even if all given-back bytes had been held. This period is five seconds at first and doubles
+/// each time the level falls to 0, up to five minutes.
 class PressureGauge : public Pressure {
  public:
   using Time = PsiMonitor::Time;
 
+  /// `root` is the folder that contains /proc and /sys; tests pass their own tree.
   explicit PressureGauge(const std::string& root = "") : signs_(root) {}
 
+  /// Checks the signs at time `now` and updates the level. Only one thread may call it.
   void look(Time now);
   int level() const override { return level_.load(); }
   std::string reason() const override;
@@ -53,6 +55,7 @@ class PressureGauge : public Pressure {
 /// The gauge of this process. It checks every 250 ms on a separate thread.
 class PressureWatch : public PressureGauge {
  public:
+  /// Errors: ThreadRefused.
   PressureWatch();
 
  private:

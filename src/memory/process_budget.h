@@ -18,11 +18,14 @@ namespace plimsoll {
 /// code. The ledger's cap is the budget minus the anonymous memory outside the ledger (the interpreter,
 /// libraries, earlier tensors). A thread measures the memory outside the ledger every 20 ms, so that the cap
 /// falls when other code uses more. When a tensor is refused, freed memory that malloc keeps is first
-/// returned to the system. If several budgets live at a time, the smallest cap applies. Thread-safe.
+/// returned to the system. If several budgets live at a time, the smallest cap applies. In a child of fork(),
+/// the cap stays as it was. Thread-safe.
 class ProcessBudget {
  public:
-  /// `text` is a size in the format of --budget; "" is the default budget of the command line. Errors:
-  /// UsageError (not a size); Error with exit code 4 if the process already holds more.
+  /// `text` is a size in the format of --budget; "" is the default budget of the command line. Calls
+  /// return_large_buffers(), which stays in force, and keeps freed tensors for reuse (CachingAllocator).
+  /// Errors: UsageError (not a size); Error with exit code 4 if the process already holds more;
+  /// ThreadRefused.
   explicit ProcessBudget(const std::string& text);
   ~ProcessBudget();
   ProcessBudget(const ProcessBudget&) = delete;

@@ -20,8 +20,9 @@ class PsiMonitor {
   PsiMonitor(const PsiMonitor&) = delete;
   PsiMonitor& operator=(const PsiMonitor&) = delete;
 
-  /// Returns whether tasks stalled for a tenth of the two seconds before `now`. With a trigger, it may be any
-  /// two-second window that ended within these two seconds. Never waits.
+  /// Returns whether tasks stalled for a tenth of the two seconds before `now`, which must not decrease
+  /// between calls. With a trigger, it may be any two-second window that ended within these two seconds.
+  /// Never waits.
   bool seen(Time now);
 
  private:

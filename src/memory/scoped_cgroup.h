@@ -7,9 +7,10 @@
 
 namespace plimsoll {
 
-/// A memory cgroup for this process alone. It is a child of the group of the process, which moves into it.
-/// The destructor moves the process back and removes the group. A group left behind by a killed process is
-/// removed by the next process that makes one under the same parent.
+/// A memory cgroup for this process alone. It is a child of the nearest group of the process that can limit
+/// its children, and the process moves into it. The destructor moves the process back to that parent and
+/// removes the group. A group left behind by a killed process is removed by the next process that makes one
+/// under the same parent.
 class ScopedCgroup {
  public:
   /// `bytes` is the limit of the group, page cache included. If the kernel refuses the group, this is not an

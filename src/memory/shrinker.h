@@ -4,10 +4,10 @@
 
 namespace plimsoll {
 
-/// Registers `give_up`, which frees memory that can be spared, such as batches made ahead. When a thread is
-/// refused memory, `give_up` is called, on any thread but never on two at a time. It must not allocate memory
-/// that enters the ledger, construct or destroy a Shrinker, or wait for a thread that calls ask().
-/// Thread-safe.
+/// Registers `give_up`, which frees memory that can be spared, such as batches made ahead. A thread that is
+/// refused memory calls ask(), which calls `give_up` on that thread, but never on two threads at a time.
+/// `give_up` must not allocate memory that enters the ledger, construct or destroy a Shrinker, or wait for a
+/// thread that calls ask(). Thread-safe.
 class Shrinker {
  public:
   explicit Shrinker(std::function<void()> give_up);
@@ -16,8 +16,8 @@ class Shrinker {
   Shrinker(const Shrinker&) = delete;
   Shrinker& operator=(const Shrinker&) = delete;
 
-  /// Calls all registered functions and returns true. Returns false if there are none; a retry is then
-  /// useless.
+  /// Calls all registered functions and returns true. Returns false if there are none, or if a child of
+  /// fork() cannot lock the list; a retry is then useless. Errors: those of the functions.
   static bool ask();
 };
 

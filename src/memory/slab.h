@@ -14,9 +14,11 @@ namespace plimsoll {
 
 struct SlabRing;
 
-/// A contiguous range of a slab that belongs to one block. Any thread may allocate and free pieces in it. The
-/// range ends when this object is destroyed. Pieces that are still allocated stay valid, and the range's
-/// bytes stay in use until they are freed. The range and the slab may be destroyed in any order.
+/// A contiguous range of a slab that belongs to one block. Any thread may allocate pieces in it, within a
+/// RangeScope, and free them. The range ends when this object is destroyed. Pieces that are still allocated
+/// stay valid, and the range's bytes stay in use until they are freed. The range and the slab may be
+/// destroyed in any order. A default-constructed range belongs to no slab, and its functions must not be
+/// called.
 class SlabRange {
  public:
   SlabRange() = default;
@@ -26,9 +28,9 @@ class SlabRange {
 
   /// Maximum bytes of the range that were in use, holes included. A range of that size is large enough.
   int64_t high() const;
-  /// Starts to record all allocations and frees.
+  /// Starts to record all allocations and frees, and forgets what was recorded before.
   void record();
-  /// Returns what has been recorded so far.
+  /// Returns what has been recorded so far; an empty tape without record(). Errors: BudgetExceeded.
   Tape tape() const;
 
   struct State;
@@ -51,14 +53,14 @@ struct RangePlan {
 
 /// A piece of a range.
 struct SlabAllocation {
-  void* data = nullptr;
-  int64_t bytes = 0;
+  void* data = nullptr;  ///< Its first byte, where the header is. Null if there is no piece.
+  int64_t bytes = 0;     ///< Bytes with the header.
   SlabRange::State* owner = nullptr;
 };
 
 /// One stretch of memory, all of which is entered in the ledger of the process under Tag::activations. Blocks
 /// take ranges from it in the order of the blocks, as from a ring buffer. The process keeps the slab's pages,
-/// so no block after the first few requests memory from the system. Thread-safe, except where noted.
+/// so no block after the first few requests memory from the system. Thread-safe.
 class Slab {
  public:
   /// Reserves addresses but no memory. Errors: Failure if the process has no address space left.
@@ -68,8 +70,9 @@ class Slab {
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
-  /// Resizes the slab to `bytes`. If it shrinks, the rest returns to the system. No range may be alive.
-  /// Errors: BudgetExceeded, with nothing changed.
+  /// Resizes the slab to `bytes`, rounded up to pages. If it shrinks, the rest returns to the system. Errors:
+  /// BudgetExceeded, with nothing changed, if the ledger or the system refuses; Failure if a range is alive
+  /// or a piece of one has not been freed.
   void resize(int64_t bytes);
   int64_t bytes() const;
 
@@ -79,19 +82,21 @@ class Slab {
   SlabRange take(const RangePlan& plan);
   SlabRange take(int64_t bytes) { return take({bytes, {}}); }
   /// Takes the whole slab as one range. The slab grows as the plan or the pieces need and the ledger allows,
-  /// and keeps its new size. Used to measure a block, and to run a block alone. Waits like take(). Errors:
-  /// BudgetExceeded.
+  /// and keeps its new size. Used to measure a block, and to run a block alone. Waits until all older ranges
+  /// have ended. The plan must outlive the range. Errors: those of take().
   SlabRange take_all(const RangePlan& plan = {});
 
   /// Allocates a piece of `bytes` plus a header of kTensorHeader bytes, 64-byte aligned, in the current range
   /// of this thread. Its data is null if `bytes` is 0, if this thread has no range, or if the range is full
-  /// and cannot grow. Errors: BudgetExceeded if the ledger refuses to let the range grow.
+  /// and cannot grow. Errors: BudgetExceeded if the ledger refuses to let the range or its tape grow;
+  /// std::bad_alloc.
   static SlabAllocation take_piece(int64_t bytes);
+  /// Frees a piece of take_piece() whose data is not null. Any thread may call it.
   static void give_piece(const SlabAllocation& piece) noexcept;
 
   /// Number of pieces that did not fit into their range since the slab was made.
   int64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
-  /// Number of ranges that were not used as planned.
+  /// Number of ended ranges that were not used as planned.
   int64_t unforeseen() const { return unforeseen_.load(std::memory_order_relaxed); }
 
  private:
@@ -103,7 +108,8 @@ class Slab {
   std::shared_ptr<SlabRing> ring_;
 };
 
-/// For its lifetime, tensors that this thread makes are allocated in `range`.
+/// For its lifetime, tensors that this thread makes are allocated in `range`, which must not be destroyed or
+/// moved before. Scopes may be nested; the innermost applies.
 class RangeScope {
  public:
   explicit RangeScope(const SlabRange& range);

@@ -13,7 +13,7 @@ namespace plimsoll {
 constexpr int64_t kTensorHeader = 64;
 
 /// The allocations and frees of some work, such as one block's step, in their order. They determine how much
-/// memory the work needs at each moment.
+/// memory the work needs at each moment. An event allocates or frees one piece.
 struct Tape {
   static constexpr int32_t kNever = INT32_MAX;
 
@@ -29,7 +29,7 @@ struct Tape {
     std::string_view module;
   };
   Vector<Piece, Tag::columns> pieces;  ///< In the order in which they are taken.
-  int32_t events = 0;
+  int32_t events = 0;                  ///< Number of events.
 
   /// Maximum of the requested bytes held at a time, and the piece whose allocation reached it; {0, -1}
   /// without pieces.
@@ -51,13 +51,18 @@ Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 /// them. Not thread-safe.
 class TapeRecorder {
  public:
-  /// `room` is the number of bytes that hold the `bytes` requested; `place` identifies a piece while it is
-  /// held. Errors: std::bad_alloc, also if an earlier end_workspace() had no memory for its records.
+  /// Records an allocation of `room` bytes that hold the `bytes` requested; `place` identifies the piece
+  /// while it is held. Errors: BudgetExceeded; std::bad_alloc, also if an earlier end_workspace() had no
+  /// memory for its records.
   void take(int64_t place, int64_t bytes, int64_t room);
+  /// Records that a piece is freed. Ignores a place that is not held.
   void give(int64_t place) noexcept;
+  /// Opens a workspace: until end_workspace(), pieces are recorded together as one piece of the tape.
+  /// Workspaces cannot be nested. Pieces still held at the end become pieces of their own. Errors:
+  /// BudgetExceeded.
   void begin_workspace();
   void end_workspace() noexcept;
-  /// Adds `pieces` to the number of pieces in the open workspace.
+  /// Adds `pieces` to the maximum number of pieces in the open workspace.
   void add_to_workspace(int64_t pieces);
 
   Tape tape;
@@ -93,8 +98,8 @@ class TapeScope {
   static TapeRecorder* current();
 };
 
-/// Set the operation and the module that this thread runs, under which pieces are recorded. The texts must
-/// outlive their use.
+/// Set the operation and the module that this thread runs, under which pieces are recorded. Tapes keep
+/// pointers to the texts, which must therefore live as long as the program. Both are "" at first.
 void set_current_operation(const char* name);
 const char* current_operation();
 void set_current_module(const char* name);

@@ -21,12 +21,14 @@ namespace plimsoll {
 class TapeModel {
  public:
   TapeModel() = default;
-  /// The model uses the sequence of the first tape. Errors: UsageError if there are no tapes; BudgetExceeded.
+  /// The model uses the sequence of the first tape, and has as many terms as the probes. Errors: UsageError
+  /// if there are no tapes; BudgetExceeded.
   explicit TapeModel(const TapeProbes& probes);
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
-  /// Whether all tapes were the same sequence of events. If not, only envelope() may be called, not sizes().
+  /// Whether all tapes were the same sequence of events. If not, sizes(), rooms(), highest_rooms() and peak()
+  /// must not be called; only envelope() is defined.
   bool same_sequence() const { return same_sequence_; }
   const std::string& difference() const { return difference_; }
   /// The sequence of events, with the sizes of the first probe.
@@ -40,7 +42,8 @@ class TapeModel {
   /// Does the same as rooms() with the maximum bytes that each piece needs for any terms between `lowest` and
   /// `highest`.
   void highest_rooms(const Terms& lowest, const Terms& highest, std::span<PlannedAllocation> pieces) const;
-  /// Returns the bytes of a range that was sufficient in all probes, for tapes whose sequences differ.
+  /// Estimates the bytes of a range without a plan, for tapes whose sequences differ: an affine bound of all
+  /// probes plus a quarter.
   int64_t envelope(const Terms& terms) const;
 
   /// Returns the maximum of the requested bytes held at a time, and the piece that reaches it.

@@ -23,7 +23,7 @@ class TapeProbes {
  public:
   explicit TapeProbes(const AllocationSizes& rooms = {}) : rooms_(rooms) {}
 
-  /// Adds the tape of a block with these terms. Errors: BudgetExceeded.
+  /// Adds the tape of a block with these terms, as many for each block. Errors: BudgetExceeded.
   void add(Tape tape, const Terms& terms);
 
   const AllocationSizes& rooms() const { return rooms_; }

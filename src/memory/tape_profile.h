@@ -27,8 +27,9 @@ struct TapeProfile {
   std::vector<std::vector<int64_t>> series;  ///< [modules][points]
 };
 
-/// `bytes` has the size of each piece. `points` is the maximum number of points; `max_modules` is the maximum
-/// number of modules shown separately.
+/// Returns the profile of a tape. `bytes` has the size of each piece. `points` is the maximum number of
+/// points; `max_modules` is the maximum number of modules shown separately. A tape that never holds a byte
+/// gives no modules and no points.
 TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, size_t points = 240,
                          size_t max_modules = 6);
 

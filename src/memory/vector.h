@@ -13,7 +13,8 @@
 namespace plimsoll {
 
 /// A standard allocator that enters its allocations in the ledger of the process. They are 64-byte aligned.
-/// resize() leaves new numbers uninitialised, because they are about to be overwritten.
+/// resize() leaves new values of types such as numbers uninitialised, because they are about to be
+/// overwritten.
 template <typename T, Tag kTag>
 class LedgerAllocator {
  public:

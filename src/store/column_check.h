@@ -13,8 +13,8 @@ namespace plimsoll {
 struct ColumnCheck {
   /// Compare the checksums of all columns, whatever their size.
   bool full = false;
-  /// If the files of a set have at most this total size, all checksums are compared even without `full`. In
-  /// larger sets, only columns whose files differ from those in `known` are compared.
+  /// If the columns of a set have at most this total size, all checksums are compared even without `full`. In
+  /// larger sets, only columns that `known` lists with another state of their file are compared.
   int64_t max_bytes = kGiB;
   /// "columns" in the result of the last check_columns() of this set; empty if unknown.
   Json known = {};
@@ -24,7 +24,8 @@ struct ColumnCheck {
 
 /// Compares the columns of a set with the checksums in its manifest. Returns the entry that a run stores
 /// about them: {"manifest": XXH3-64 of manifest.json} and, for a set larger than `max_bytes`, "columns":
-/// {NAME: {"bytes", "inode", "changed_ns"}}. Errors: InputError that names the column that differs.
+/// {NAME: {"bytes", "inode", "changed_ns"}}. Errors: InputError that names the column that differs; Failure
+/// (a file cannot be read); those of `progress`.
 Json check_columns(const DataSetView& set, const ColumnCheck& check = {});
 
 /// Returns XXH3-64 of a column's data. `read` is called with the number of bytes in each chunk.

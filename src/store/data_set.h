@@ -20,7 +20,8 @@ namespace plimsoll {
 enum class Existing { none, same, other };
 
 /// Compares the "provenance" of a data set at `folder` with `provenance`. Returns `other` for a folder that
-/// is not a data set.
+/// is not a data set, or has a damaged manifest. Errors: Failure (the manifest cannot be read),
+/// BudgetExceeded.
 Existing find_existing(const std::filesystem::path& folder, const Json& provenance);
 
 /// Returns the origin of a data set: {"tool": "plimsoll 0.1.0", "sources": [...], "options": {...}}.
@@ -28,27 +29,30 @@ Json make_provenance(Json sources, Json options);
 
 /// Writes a data set (docs/formats/data-set.md): a folder of .npy columns and manifest.json that appears
 /// whole or not at all. Columns are written to a folder with a temporary name next to the output; publish()
-/// syncs and renames it. Without publish() the destructor removes it. Not thread-safe.
+/// syncs and renames it. Without publish() the destructor removes it. Not thread-safe. Errors of all members:
+/// Failure (disk), BudgetExceeded.
 class DataSetWriter {
  public:
   /// `replace` lets publish() exchange an existing folder atomically and then delete the old one.
   DataSetWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk())
       : folder_(folder, replace, files) {}
 
-  /// Adds a column NAME.npy. The reference stays valid. `row` is as in NpyWriter.
+  /// Adds a column NAME.npy, whose name must be new. The reference stays valid until finish(), discard() or
+  /// publish(). `row` is as in NpyWriter.
   template <typename T>
   NpyWriter& column(const std::string& name, const std::vector<int64_t>& row = {}) {
     return add(name, npy_dtype<T>(), row);
   }
 
-  /// Completes a column before publish(), to free its buffer and close its file early. The reference from
-  /// column() becomes invalid.
+  /// Completes a column before publish(), once, to free its buffer and close its file early. The reference
+  /// from column() becomes invalid.
   void finish(const std::string& name);
   /// Removes a column.
   void discard(const std::string& name);
 
-  /// Rewrites a complete column with another dtype or order. If finish() was called for it, call finish()
-  /// again. `fill` receives the mapped old column and the writer of the new one.
+  /// Rewrites a column with another dtype or order. If finish() was called for it, call finish() again.
+  /// `fill` receives the mapped old column and the writer of the new one, to which it writes all rows.
+  /// Errors: also those of `fill`.
   void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 
@@ -57,8 +61,9 @@ class DataSetWriter {
   const std::filesystem::path& path() const { return folder_.path(); }
   FileSystem& files() const { return folder_.files(); }
 
-  /// Completes `manifest` with the columns, writes it, and makes the data set appear. Errors: Failure (disk;
-  /// the output exists and must not be replaced), InputError (a text that is not UTF-8).
+  /// Adds `format_version` and the columns to `manifest`, writes it, and makes the data set appear. "columns"
+  /// of `manifest` may already list files that the caller wrote in path(). Call it once. Errors: Failure
+  /// (disk; the output exists and must not be replaced), InputError (a text that is not UTF-8).
   void publish(Json manifest, int format_version = 1);
 
  private:
@@ -76,13 +81,14 @@ class DataSetWriter {
   std::list<Column> columns_;
 };
 
-/// A data set opened for reading: its manifest and its mapped columns. Immutable, so any number of threads
-/// may read it.
+/// A data set opened for reading: its manifest and its mapped columns. Columns and spans are valid as long as
+/// it lives. Immutable, so any number of threads may read it.
 class DataSetView {
  public:
-  /// Opens the folder. Errors: InputError if it is not a data set, is of another kind or a newer format
-  /// version, or if a column is missing or differs from its description in the manifest. An empty `kind`
-  /// accepts any.
+  /// Opens the folder. An empty `kind` accepts any. The content of the columns is not read. Errors:
+  /// InputError if it is not a data set, is of another kind or a newer format version, or if a column is
+  /// missing or differs from its description in the manifest; Failure; BudgetExceeded (the manifest,
+  /// Tag::columns).
   explicit DataSetView(std::filesystem::path folder, const std::string& kind = "");
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -110,7 +116,8 @@ class DataSetView {
 };
 
 /// Returns the parsed manifest of a folder. Its memory is added to `charge`; the overload without `charge`
-/// keeps it in the ledger only during the call. Errors: InputError, BudgetExceeded.
+/// keeps it in the ledger only during the call. Errors: InputError if the folder is not a data set or the
+/// manifest is not valid, Failure, BudgetExceeded.
 Json read_manifest(const std::filesystem::path& folder, Charge& charge);
 Json read_manifest(const std::filesystem::path& folder);
 

@@ -42,9 +42,9 @@ struct GraphTables {
 };
 
 /// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. It has V nodes with F
-/// features each, and E edges with K features each. A column is written if anything is appended to it.
-/// publish() refuses columns that do not match each other. Not thread-safe. Errors of all members: Failure
-/// (disk), BudgetExceeded.
+/// features each, and E edges with K features each. A column is written if anything is appended to it; each
+/// call gives whole rows. publish() refuses columns whose lengths do not match, but does not check values.
+/// Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
 class GraphWriter {
  public:
   GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
@@ -57,7 +57,8 @@ class GraphWriter {
   /// Appends, for each of the next nodes, the index of the edge at which its row ends: indptr without its
   /// first 0.
   void append_row_ends(std::span<const int64_t> ends);
-  /// Appends the neighbours of the next edges: as u32, or as i64 for more than 2^32 nodes.
+  /// Appends the neighbours of the next edges, ascending within the row of a node: as u32, or as i64 for more
+  /// than 2^32 nodes. Use only one of the two for a graph.
   void append_indices(std::span<const uint32_t> indices);
   void append_indices(std::span<const int64_t> indices);
   void append_edge_weight(std::span<const float> weights);
@@ -66,10 +67,12 @@ class GraphWriter {
   /// Appends the user's IDs of the next edges. Each ID 0 .. E-1 must occur once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
-  /// Links a .npy file as x instead of appending rows (linked_column.h).
+  /// Links a .npy file as x instead of appending rows (linked_column.h). Errors: those of link_column().
   void link_x(const std::filesystem::path& array, const std::function<void()>& tick);
-  /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
+  /// Sets the stored type of x, if it is not f32. Call it before the first append_x(). The scale in `as` must
+  /// stay valid until publish().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
+  /// Appends the classes of the next nodes, -1 for an unlabelled one.
   void append_y(std::span<const int64_t> classes);
   /// Appends whole rows of `width` values to predict, NaN if unknown.
   void append_node_targets(std::span<const float> values, int64_t width);
@@ -79,13 +82,17 @@ class GraphWriter {
   void append_node_name(std::string_view name);
   /// Appends the next nodes of a split, ascending. `split` is an index into kGraphSplits.
   void append_split(size_t split, std::span<const int64_t> nodes);
-  /// Appends the next edges of a split. Each is a neighbour and the node whose row contains the neighbour, or
-  /// contained it before the edge was held out.
+  /// Appends the next edges [n, 2] of a split, sorted by node and neighbour. Each is a neighbour and the node
+  /// whose row contains the neighbour, or contained it before the edge was held out.
   void append_split_edges(size_t split, std::span<const int64_t> edges);
 
+  /// Number of nodes and edges whose row ends were appended.
   int64_t nodes() const { return nodes_; }
   int64_t edges() const { return edges_; }
 
+  /// Stores x in its type, writes the manifest and makes the graph appear. Call it once. Errors: also Failure
+  /// (columns of different lengths; the output exists and must not be replaced), InputError (a text that is
+  /// not UTF-8; a number of x that its type cannot hold).
   void publish(const GraphTables& tables, Json provenance);
 
  private:
@@ -115,8 +122,9 @@ class GraphWriter {
 /// any number of threads may read it.
 class GraphView {
  public:
-  /// Opens the folder. Errors: InputError (not a graph; columns that do not match each other). The content of
-  /// the columns is not read; `plimsoll verify` checks it.
+  /// Opens the folder. Errors: InputError (not a graph, or one with node types; columns that do not match
+  /// each other), Failure, BudgetExceeded. The content of the columns is not read, except the ends of indptr
+  /// and node_name_ptr; `plimsoll verify` checks it.
   explicit GraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -141,7 +149,8 @@ class GraphView {
   std::span<const int64_t> edge_id() const { return edge_id_; }
   /// How the rows of x are stored. Its width is 0 without x.
   const RowValues& x_values() const { return x_values_; }
-  /// Copies the rows of x from node `first` on, as f32 [nodes, F], into `rows`.
+  /// Copies the rows of x from node `first` on, as f32 [nodes, F], into `rows`, which has whole rows. The
+  /// graph must have x.
   void copy_x(int64_t first, std::span<float> rows) const {
     x_values_.widen(x_.data() + first * x_values_.row_bytes(), rows);
   }
@@ -156,12 +165,14 @@ class GraphView {
     return node_targets_.subspan(static_cast<size_t>(node * target_width_),
                                  static_cast<size_t>(target_width_));
   }
+  /// [n] ascending nodes of a split, or empty.
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
   /// [n, 2]: the edges that a split predicts, each as a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
 
   /// Whether the nodes have names (texts) given by the user.
   bool has_names() const { return !name_ptr_.empty(); }
+  /// Returns the name of a node. The nodes must have names. Errors: InputError (damaged node_name_ptr).
   std::string_view name(int64_t node) const;
   std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
   /// Returns the user's ID of a node, from the column node_id; the index of the node if there is no such

@@ -56,7 +56,7 @@ struct GraphSetTables {
   std::vector<std::string> edge_features;
   MessageIds vocabulary;  ///< Empty if nodes are not IDs.
   /// Names of the features that compare a message with what was learned about its ID. For an unknown ID and
-  /// its edges, these features are 0.
+  /// its edges, these features are 0. Not stored in the data set.
   std::vector<std::string> of_known_ids = {};
 };
 
@@ -68,7 +68,8 @@ struct TargetWidths {
 
 inline constexpr int64_t kCoordinates = 3;  ///< Coordinates of a node: x, y, z.
 
-/// Writes a `graph_set`. Not thread-safe.
+/// Writes a `graph_set` (docs/formats/graph-set.md). Not thread-safe. Errors of all members: Failure (disk),
+/// BudgetExceeded.
 class GraphSetWriter {
  public:
   /// `node_features` and `edge_features` are F and K, the widths of the rows of x and edge_attr.
@@ -76,9 +77,13 @@ class GraphSetWriter {
                  int64_t edge_features, const TargetWidths& targets = {},
                  FileSystem& files = FileSystem::disk());
 
-  /// Appends graphs. The columns node_y and pos are written if the graphs have them. Errors: Failure (disk;
-  /// some graphs have such a column and some do not).
+  /// Appends graphs, whose x, edge_attr and targets must have the widths of the constructor. The columns
+  /// node_y and pos are written if the graphs have them. Errors: also Failure if only some nodes have such a
+  /// column; the writer is then useless.
   void append(const GraphSpans& graphs);
+  /// Writes the manifest and makes the data set appear. Call it once. GraphSetView, not this function, checks
+  /// the ranges of `tables`. Errors: also Failure (the output exists and must not be replaced), InputError (a
+  /// text that is not UTF-8).
   void publish(const GraphSetTables& tables, Json provenance);
 
  private:
@@ -100,12 +105,13 @@ class GraphSetWriter {
   int64_t positions_ = 0;
 };
 
-/// A `graph_set` opened for reading.
+/// A `graph_set` opened for reading, as spans of mapped columns that are valid as long as it lives.
+/// Immutable, so any number of threads may read it.
 class GraphSetView {
  public:
   /// Opens the folder. Errors: InputError (not a graph_set; columns that do not match each other; splits or
-  /// recordings that overlap, omit graphs or do not match each other). The content of the columns is not
-  /// read; `plimsoll verify` checks it.
+  /// recordings that overlap, omit graphs or do not match each other), Failure, BudgetExceeded. The content
+  /// of the columns is not read, except the ends of node_ptr and edge_ptr; `plimsoll verify` checks it.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }

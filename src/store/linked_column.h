@@ -19,7 +19,8 @@ struct LinkedColumn {
 
 /// Reads features [rows, F] of f32, f16, u8 or i8 once, and links their file as `link`: by a hard link or,
 /// across file systems, by a symbolic link. `tick` is called now and then, and may throw to stop. Errors:
-/// InputError (another type or order, a number that is not finite), Failure (disk).
+/// InputError (no such file, another type or order, a number that is not finite), Failure (disk),
+/// BudgetExceeded.
 LinkedColumn link_column(const std::filesystem::path& array, const std::filesystem::path& link,
                          const std::function<void()>& tick);
 

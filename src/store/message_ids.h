@@ -29,12 +29,13 @@ struct MessageIds {
   bool operator==(const MessageIds&) const = default;
 };
 
-/// Returns a view of the keys as a tensor of dtype I64.
+/// Returns a view of the keys as a tensor of dtype I64, valid as long as they are not changed.
 TensorSpan as_tensor(const MessageKeys& keys);
 
 /// Returns the names of channels in a model file: the JSON list "plimsoll.channels" of its metadata. Empty if
 /// absent. Errors: InputError if it is not such a list, or has more than kMaxChannels entries.
 std::vector<std::string> channel_names(const SafetensorsView& file);
+/// Sets "plimsoll.channels" in the metadata, or removes it if there are no names.
 void put_channel_names(const std::vector<std::string>& names, TensorMetadata& metadata);
 
 }  // namespace plimsoll

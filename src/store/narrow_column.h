@@ -14,8 +14,8 @@ namespace plimsoll {
 /// narrowest type that keeps every bit of every value.
 struct StoredAs {
   std::optional<NumberType> type = NumberType::f32;
-  /// [F], only for i8. If empty, the scale of each feature is its maximum magnitude divided by 127, or there
-  /// is no scale if i8 can represent every value.
+  /// [F], only for i8; memory that this object does not own. If empty, the scale of each feature is its
+  /// maximum magnitude divided by 127, or there is no scale if i8 can represent every value.
   std::span<const float> scale = {};
 
   /// Parses "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
@@ -28,10 +28,12 @@ class NarrowColumn {
  public:
   explicit NarrowColumn(StoredAs requested = {}) : requested_(requested) {}
 
+  /// Observes the next whole rows. Errors: BudgetExceeded.
   void look_at(std::span<const float> values, int64_t features);
-  /// Stores the complete column `name` in the chosen or requested type. Returns its entry in the manifest:
-  /// {"type", "exact", "xxh3_f32"}, and "largest_error" if values were rounded; null if the column stays f32.
-  /// Errors: Failure (disk), InputError (a value that the type cannot hold).
+  /// Stores the complete column `name` in the chosen or requested type, and the scales of i8, if any, as
+  /// another column (scale_column()). Returns its entry in the manifest: {"type", "exact", "xxh3_f32"}, and
+  /// "largest_error" if values were rounded; null if the column stays f32. The scale of StoredAs must still
+  /// be valid. Errors: Failure (disk), InputError (a value that the type cannot hold), BudgetExceeded.
   Json store(DataSetWriter& set, const std::string& name);
 
  private:

@@ -23,14 +23,16 @@ struct RowValues {
 
   /// Bytes of a row as it is stored.
   int64_t row_bytes() const { return width * bytes_of(type); }
-  /// Widens to.size() / F whole consecutive rows. `from` and `to` must not overlap.
+  /// Widens to.size() / F whole consecutive rows. `from` needs no alignment. `from` and `to` must not
+  /// overlap.
   void widen(const std::byte* from, std::span<float> to) const;
   /// Returns where to put packed rows within the memory of `rows`, before a call of widen_in_place().
   std::byte* packed_in(std::span<float> rows) const;
+  /// Widens rows whose packed numbers are at packed_in(rows). Allocates nothing.
   void widen_in_place(std::span<float> rows) const;
 
   /// Returns the RowValues of a column [rows, F] of a data set. Errors: InputError (no such column; its dtype
-  /// or shape; a scale that is not [F]), BudgetExceeded.
+  /// or shape; a scale that is not [F], or of another type than i8), BudgetExceeded.
   static RowValues of(const DataSetView& set, const std::string& column);
 };
 

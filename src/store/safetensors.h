@@ -17,24 +17,26 @@ namespace plimsoll {
 struct TensorSpan {
   std::string dtype;  ///< "F32", "I64", ...
   std::vector<int64_t> shape;
-  std::span<const std::byte> data;  ///< Row-major, little-endian.
+  std::span<const std::byte> data;  ///< Row-major, little-endian, not necessarily aligned.
 };
 
 using TensorMetadata = std::map<std::string, std::string>;
 inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< Key in the metadata.
 
 /// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README). Tensors are
-/// in the order of their names, and data is 64-byte aligned. The file is written under a temporary name,
-/// synced and renamed. Equal tensors and metadata give equal bytes. Sets kChecksum in the metadata, replacing
-/// any given value (docs/formats/safetensors.md#the-checksum).
+/// in the order of their names, without gaps; the first one begins at a multiple of 64 bytes. The file is
+/// written under a temporary name, synced and renamed. Equal tensors and metadata give equal bytes. Sets
+/// kChecksum in the metadata, replacing any given value (docs/formats/safetensors.md#the-checksum). Errors:
+/// Failure (disk), Json::exception (a name or a text that is not UTF-8).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
-/// A safetensors file mapped for reading. The parsed header is in the ledger.
+/// A safetensors file mapped for reading. Of the parsed header, what exceeds 64 KiB is in the ledger
+/// (Tag::parameters). Tensors are valid as long as this object lives. Reading is thread-safe.
 class SafetensorsView {
  public:
-  /// Verifies the checksum, if the file has one. Errors: InputError that names the file and the fault;
-  /// BudgetExceeded.
+  /// Opens the file and reads it once to verify the checksum, if the file has one. Errors: InputError that
+  /// names the file and the fault; Failure; BudgetExceeded.
   explicit SafetensorsView(const std::filesystem::path& path);
 
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }

@@ -16,7 +16,7 @@ inline constexpr int kTypedGraphVersion = 3;
 
 /// Returns the name of a column of a typed graph: `parts` joined by dots, such as "users.values.age".
 /// Characters other than letters, digits, "-" and "_" are written as %XX, so that different parts give
-/// different names.
+/// different names. Errors: InputError if the name has more than 200 bytes.
 std::string typed_column(const std::vector<std::string_view>& parts);
 
 /// Returns whether a manifest describes a graph with node types.
@@ -47,7 +47,8 @@ struct SeedsView {
   std::span<const int64_t> times = {};   ///< [seeds] nanoseconds since 1970-01-01, or empty.
 };
 
-/// A task: what is to be predicted about nodes of one type (docs/formats/graph.md).
+/// A task: what is to be predicted about nodes of one type (docs/formats/graph.md). `kind` and `type` are the
+/// words of RelBench, such as "forecast" and "binary_classification"; `entity` is the node type.
 struct TaskView {
   std::string name, kind, type, entity;
   std::vector<SeedsView> splits = {};
@@ -58,7 +59,8 @@ struct TaskView {
 class TypedGraphView {
  public:
   /// Opens the folder. Errors: InputError (not a graph with node types; columns that do not match each
-  /// other). The content of the columns is not read; `plimsoll verify` checks it.
+  /// other), Failure, BudgetExceeded. The content of the columns is not read, except the ends of lists;
+  /// `plimsoll verify` checks it.
   explicit TypedGraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
