@@ -15,7 +15,7 @@ namespace plimsoll {
 // Checks of values in recipes, one type for each kind of value. Each section lists its keys in visit_keys(),
 // which calls visit(key, value, check) with one of these checks.
 
-/// A number.
+/// A number from `min` to `max`, both included.
 struct Range {
   double min;
   double max;
@@ -29,7 +29,7 @@ struct OneOf {
 };
 /// "true" or "false".
 struct Flag {};
-/// A list of whole numbers.
+/// A list of whole numbers from `min` to `max`, both included.
 struct EachInRange {
   double min;
   double max;
@@ -42,7 +42,7 @@ struct Preset {
 };
 struct Names {};  ///< Names that occur in the data.
 struct Text {};   ///< Any text.
-/// "auto", or a number in range.
+/// "auto", or a number from `min` to `max`, both included, which must be whole if `whole` is set.
 struct AutoOr {
   double min;
   double max;

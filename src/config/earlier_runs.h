@@ -10,8 +10,8 @@ namespace plimsoll {
 /// versions. Runs of those versions are then continued and evaluated under the same rules.
 Recipe with_earlier_rules(Recipe recipe);
 
-/// Loads the recipe in the folder of a run. Keys that it lacks get the values of with_earlier_rules().
-/// Errors: InputError if there is no such file, and those of load_recipe().
+/// Loads the recipe of a run from `path`, the file in the folder of the run. Keys that it lacks get the
+/// values of with_earlier_rules(). Errors: InputError if there is no such file, and those of load_recipe().
 Recipe load_run_recipe(const std::filesystem::path& path);
 
 }  // namespace plimsoll

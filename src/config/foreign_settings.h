@@ -13,8 +13,9 @@ struct ForeignSetting {
   Written value;
 };
 
-/// Returns the settings of a text in YAML or JSON. A value that is neither a single value nor a list of them
-/// has no text. Errors: UsageError with file, line and column.
+/// Returns the settings of a text in YAML or JSON. `name` is for the places in the text. A list of one value
+/// counts as a single value. A value that is neither a single value nor a list of them has no text. Errors:
+/// UsageError with file, line and column: not YAML, no map, or more than 10,000 settings.
 std::vector<ForeignSetting> settings_of_yaml(const std::string& text, const std::string& name);
 
 /// Returns the assignments of a shell script, such as `export BATCH_SIZE=4`, with keys in lower case. Values

@@ -13,8 +13,8 @@ namespace plimsoll {
 /// its identity.
 std::string identity_yaml(const Recipe& recipe);
 
-/// Returns the keys and values of that text. `values` has the values of all keys; `defaults` has the values
-/// that correspond to earlier versions.
+/// Returns the keys and values of that text. `values` has the values of all keys; `defaults` has, for the
+/// same keys in the same order, the values that correspond to earlier versions.
 RecipeValues identity_values(const RecipeValues& values, const RecipeValues& defaults);
 
 }  // namespace plimsoll

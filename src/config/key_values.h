@@ -29,8 +29,8 @@ using WrittenValues = std::map<std::string, Written>;
 inline constexpr auto kFlagWords = std::to_array<std::string_view>({"false", "true"});
 
 // read_value() sets `value` to what was written, if the check allows it. Errors: UsageError with the place,
-// the key and what was expected. A module that adds sections may overload read_value() and value_text() for
-// its own types.
+// the key and what was expected; a list may then have been set in part. A module that adds sections may
+// overload read_value() and value_text() for its own types.
 
 void read_value(const std::string& key, std::string& value, Text, const Written& written);
 void read_value(const std::string& key, std::string& value, const OneOf& words, const Written& written);

@@ -26,7 +26,7 @@ std::span<const KnownRecipe> known_recipes();
 bool is_known_recipe(const std::filesystem::path& recipe);
 
 /// Returns the text of the file `recipe` or, if there is no such file, of the known recipe with that name.
-/// Errors: InputError that names the nearest known recipe.
+/// Errors: InputError, which names the nearest known recipe, if there is neither or the file cannot be read.
 std::string read_recipe(const std::filesystem::path& recipe);
 
 }  // namespace plimsoll

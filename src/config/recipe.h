@@ -89,17 +89,19 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   });
 }
 
-/// Reads a YAML recipe and then applies overrides, each "section.key=value". Missing keys keep their
-/// `defaults`. Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown
-/// key (with the nearest known one), a retired key (with its replacement), a value of the wrong type or out
-/// of range, what a part of the recipe refuses (config/recipe_parts.h).
+/// Reads the YAML recipe that read_recipe() returns for `path` (config/known_recipes.h) and then applies
+/// overrides, each "section.key=value". An override of a preset replaces the sizes in the file. Missing keys
+/// keep their `defaults`. Errors: InputError (no such recipe); UsageError with file, line and column: not
+/// YAML, an unknown key (with the nearest known one), a retired key (with its replacement), a value of the
+/// wrong type or out of range, what a part of the recipe refuses (config/recipe_parts.h).
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    Recipe defaults = {});
-/// Reads a recipe from text. `name` is for the error texts.
+/// Reads a recipe from text. `name` is for the error texts. Errors: the UsageErrors of load_recipe().
 Recipe parse_recipe(const std::string& text, const std::string& name,
                     const std::vector<std::string>& overrides, Recipe defaults = {});
 
-/// Returns the keys of a recipe, bound to `recipe`'s values, in the order in which they are printed.
+/// Returns the keys of a recipe, bound to the values of `recipe`, which must outlive them, in the order in
+/// which they are printed.
 RecipeKeys recipe_keys(Recipe& recipe);
 
 /// Returns every key with its value, in the same order.

@@ -18,7 +18,7 @@ struct RecipeKey {
   std::function<void(const Written&)> read;  ///< Sets the value. Errors: UsageError.
   std::function<std::string()> text;         ///< Returns the value as it is printed.
   std::vector<std::string_view> words;       ///< The words that the key accepts; empty if it has none.
-  bool is_preset = false;
+  bool is_preset = false;  ///< Whether it is a preset, which sets later keys of its section (checks.h).
 };
 
 /// The keys of a recipe, in the order in which they are printed. Recipes are read, overridden, printed and
@@ -31,7 +31,7 @@ class RecipeKeys {
   }
 
   /// Adds the keys of a section, in the order of its visit_keys(), before `next`, a key that was added
-  /// earlier.
+  /// earlier. Errors: Failure if there is no such key.
   template <typename Section>
   void add_section_before(std::string_view next, const std::string& section, Section& values) {
     RecipeKeys added;
@@ -45,6 +45,7 @@ class RecipeKeys {
   std::vector<std::string> names() const;
   /// Returns the key with this name, or null if there is none.
   const RecipeKey* find(std::string_view name) const;
+  /// Returns whether keys of a section with this name, such as "training.block", were added.
   bool has_section(std::string_view name) const;
 
  private:

@@ -13,8 +13,8 @@
 
 namespace plimsoll {
 
-/// Sections that another module adds to every recipe; `config` does not know the module. A program registers
-/// them when it starts (cli/main.cc, cli/known_tasks.cc), before it reads a recipe.
+/// Sections that another module adds to every recipe; `config` does not know the module. Programs register
+/// them when they start (cli/main.cc, cli/known_tasks.cc), before they construct a Recipe.
 struct RecipePart {
   std::any defaults;
   /// Inserts the keys of the sections into `keys`.
@@ -48,6 +48,7 @@ class RecipeParts {
     return const_cast<Part&>(std::as_const(*this).get<Part>());
   }
 
+  /// Calls add_keys and settle of all parts, in the order in which they were registered.
   void add_keys(RecipeKeys& keys);
   void settle(const WrittenValues& written);
 

@@ -11,11 +11,13 @@ namespace plimsoll {
 inline constexpr std::string_view kTreeClassification = "tree_classification";
 
 /// Adds the names of tasks that `config` does not know to the words of the key `task`, and sets its default.
-/// A program calls it when it starts, before it reads a recipe. The names must be constants.
+/// A program calls it when it starts, before it reads a recipe. The texts must live as long as the program.
+/// Not thread-safe.
 void register_task_names(std::span<const std::string_view> names, std::string_view default_name);
 
 /// Returns all values of the key `task`, sorted.
 std::vector<std::string_view> task_names();
+/// Returns the default of the key `task`.
 std::string default_task();
 
 }  // namespace plimsoll

@@ -38,9 +38,11 @@ class AccessCheck {
   using Clock = std::vector<uint64_t>;
 
   AccessCheck() : clocks_{{1}} {}
+  /// Adds a timeline and returns its number, from 1.
   size_t add_stream();
 
-  /// Adds memory in which pieces will begin and end. It has no pieces at first.
+  /// Adds memory in which pieces will begin and end. It has no pieces at first. remove_memory() removes it
+  /// with the pieces that have not ended.
   void add_memory(Stretch memory, Side side);
   void remove_memory(Stretch memory);
 
@@ -48,7 +50,9 @@ class AccessCheck {
   /// its memory must be ordered before this point. Errors: DeviceFault.
   void begin_piece(size_t timeline, Stretch piece);
   void end_piece(size_t timeline, Stretch piece);
-  /// Checks work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing recorded.
+  /// Checks work `name`, a literal, that the host puts on a timeline, and records its accesses. `side` is the
+  /// memory that accesses which are not marked as pinned must be in. Errors: DeviceFault, with no access
+  /// recorded.
   void access(size_t timeline, const char* name, Side side, std::span<const Access> accesses);
 
   /// record() returns the point that the work put on a timeline has reached so far. wait() makes the timeline

@@ -69,8 +69,8 @@ class PinnedBuffer {
   int64_t bytes() const { return stretch_.bytes; }
   /// The buffer's address, as an operand of copies and kernels.
   std::byte* data() const { return stretch_.data; }
-  /// Returns the bytes for reading by the host. No copy or kernel may still use them. Errors: in the
-  /// stand-in, DeviceFault if one may.
+  /// Return the bytes for reading or writing by the host. No copy or kernel may still use them, except that
+  /// read() allows kernels and copies that only read. Errors: in the stand-in, DeviceFault if one may.
   virtual std::span<const std::byte> read() = 0;
   virtual std::span<std::byte> write() = 0;
 
@@ -79,7 +79,8 @@ class PinnedBuffer {
 };
 
 /// A queue of work that runs in order, concurrently with the host and with other streams. The destructor
-/// waits for its work. Not thread-safe; several threads may each use their own stream.
+/// waits for its work. Not thread-safe; several threads may each use their own stream. Errors of all members:
+/// Failure if the device failed; in the stand-in, DeviceFault (host_device.h).
 class DeviceStream {
  public:
   DeviceStream() = default;
@@ -87,9 +88,11 @@ class DeviceStream {
   DeviceStream(const DeviceStream&) = delete;
   DeviceStream& operator=(const DeviceStream&) = delete;
 
-  /// Copy between a region and a PinnedBuffer. The buffer must not change until the copy is done.
+  /// Put a copy between a region and a PinnedBuffer on the stream. The buffer must not change until the copy
+  /// is done.
   virtual void copy_to_device(std::byte* to, const std::byte* from, int64_t bytes) = 0;
   virtual void copy_to_host(std::byte* to, const std::byte* from, int64_t bytes) = 0;
+  /// Puts work on the stream that sets each of `bytes` bytes of a region to `byte`.
   virtual void fill(std::byte* to, uint8_t byte, int64_t bytes) = 0;
   /// Puts kernels on the stream with `work(native)`. For CUDA, `native` is a cudaStream_t, and `work` is
   /// called at once. In the stand-in, `native` is null, and `work` is called later on the stream's thread.
@@ -97,8 +100,9 @@ class DeviceStream {
   virtual void run(const char* name, std::initializer_list<Access> accesses,
                    std::function<void(void* native)> work) = 0;
 
+  /// Records in `event` the point after all work added so far, in place of an earlier point.
   virtual void record(DeviceEvent& event) = 0;
-  /// Work added to the stream from now on waits for the point last recorded in `event`.
+  /// Work added to the stream from now on waits for the point last recorded in `event`, if there is one.
   virtual void wait_for(DeviceEvent& event) = 0;
   /// Blocks the host until all work is done. Errors: Failure if the device failed, or the exception that some
   /// work threw; the work after it was not run.
@@ -152,8 +156,8 @@ class Device {
   DeviceLedger& ledger() { return ledger_; }
 
   /// These four functions throw DeviceBudgetExceeded, or BudgetExceeded for pinned memory, with nothing
-  /// allocated; and Failure if the device has no more memory. The returned objects must be destroyed before
-  /// the device.
+  /// allocated; Failure if the device has no more memory; and, in the stand-in, ThreadRefused for a stream.
+  /// The returned objects must be destroyed before the device.
   virtual std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) = 0;
   virtual std::unique_ptr<PinnedBuffer> pin(int64_t bytes) = 0;
   virtual std::unique_ptr<DeviceStream> make_stream() = 0;

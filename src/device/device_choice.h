@@ -25,7 +25,8 @@ template <>
 inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_view>({"cpu", "cuda", "auto",
                                                                                     "stand-in"});
 
-/// Parses --device. Errors: UsageError that lists the valid values.
+/// Parses --device. It accepts stand-in in every build; require_stand_in() refuses it where there is none.
+/// Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);
 
 /// The environment variable in which schedulers list the devices of a job, and what is wrong if it is empty.
@@ -54,13 +55,14 @@ struct DeviceFacts {
 };
 
 /// Parses --device-budget for a device of this machine and returns bytes. An empty text means all free
-/// memory. Errors: UsageError if the text is not a size, or is more than the memory of the device; NoDevice
-/// if other processes have left less.
+/// memory: the total minus `used`, or the total if that is not known. A percentage is of the free memory.
+/// Errors: UsageError if the text is not a size, or is more than the memory of the device; NoDevice if other
+/// processes have left less.
 int64_t free_device_budget(std::string_view text, const DeviceFacts& device);
 
-/// Parses --device-budget and returns bytes. `total` is the size of the device. It is nullopt for a device of
-/// another machine, of which a share cannot be computed. An empty text means the whole device. Errors:
-/// UsageError.
+/// Parses --device-budget and returns bytes. `total` is the size of the device. An empty text means the whole
+/// device, and a percentage is of it. `total` is nullopt for a device of another machine; the text must then
+/// be a size in bytes. Errors: UsageError, also for more than `total`.
 int64_t device_budget(std::string_view text, std::optional<int64_t> total);
 
 }  // namespace plimsoll

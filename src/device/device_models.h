@@ -23,7 +23,7 @@ std::span<const DeviceModel> device_models();
 const DeviceModel& find_device_model(std::string_view name);
 
 /// Throws NoDevice unless a device with this name, as CUDA reports it, and `bytes` bytes in total is a card
-/// of the model.
+/// of the model. The bytes may differ by a tenth.
 void require_device_model(const DeviceModel& model, std::string_view reported, int64_t bytes);
 
 }  // namespace plimsoll

@@ -22,7 +22,7 @@ class DeviceRegion {
   DeviceRegion(Device& device, int64_t bytes);
 
   /// Allocates a piece that lives until give() frees it, such as memory for weights or the range of a stream.
-  /// Errors: DeviceRegionFull.
+  /// Errors: DeviceRegionFull; in the stand-in, DeviceFault.
   Stretch take(int64_t bytes);
   /// Frees a piece. The host must have waited for all work on it.
   void give(Stretch piece) noexcept;
@@ -44,24 +44,26 @@ class DeviceRegion {
 /// waited for the stream. Not thread-safe.
 class DeviceRange {
  public:
-  /// `plan` has the pieces of one block, in their order. It must outlive the range.
+  /// `plan` has the pieces of one block, in their order. `plan` and `stream` must outlive the range.
   DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedAllocation> plan = {});
   ~DeviceRange();
   DeviceRange(const DeviceRange&) = delete;
   DeviceRange& operator=(const DeviceRange&) = delete;
 
-  /// Allocates a piece. Errors: DeviceRegionFull. The same sequence of sizes always fails at the same piece,
-  /// whatever other streams do.
+  /// Allocates a piece. Errors: DeviceRegionFull; in the stand-in, DeviceFault. The same sequence of sizes
+  /// always fails at the same piece, whatever other streams do.
   Stretch take(int64_t bytes);
+  /// Frees a piece in the order of the stream. The host need not wait for the work on it.
   void give(Stretch piece) noexcept;
   /// Allocates a piece of 0 bytes, which is a step of the plan.
   void take_nothing();
-  /// Begins a workspace. Pieces allocated from now on must be freed before end_workspace(). They are placed
-  /// in the plan's stretch for workspaces.
+  /// Begins a workspace, which cannot be nested. Pieces allocated from now on must be freed before
+  /// end_workspace(). They are placed in the plan's stretch for workspaces.
   void begin_workspace();
   void end_workspace() noexcept;
 
   Stretch stretch() const { return stretch_; }
+  /// The highest end of any piece so far, in bytes from the start of the range.
   int64_t high() const { return packing_.high(); }
   bool left_plan() const { return packing_.left_plan(); }
 
@@ -76,6 +78,7 @@ class DeviceRange {
 /// Thrown if a region or range has no space for a piece; exit code 4.
 class DeviceRegionFull : public Error {
  public:
+  /// All three are bytes; `bytes` is the size of the region or range.
   DeviceRegionFull(int64_t asked, int64_t in_use, int64_t bytes);
   int64_t asked() const { return asked_; }
   int64_t in_use() const { return in_use_; }

@@ -26,14 +26,14 @@ class GpuMonitor {
     int64_t held = 0;
     std::optional<double> busy = {};  ///< Share of the driver's last sampling period in which a kernel ran.
   };
-  /// Reads the GPU; nullopt if NVML fails.
+  /// Reads the GPU; returns nullopt if NVML fails.
   std::optional<Reading> read() const;
 
  private:
   using Handle = void*;
   GpuMonitor(SharedLibrary nvml, Handle gpu);
-  // used() returns the bytes of all processes; held() those of this process, or nullopt if the driver does
-  // not list it; busy() the busy share.
+  // used() returns the bytes of all processes; of_this_process() those of this process, or nullopt if the
+  // driver does not list it; busy() the busy share.
   std::optional<int64_t> used() const;
   std::optional<int64_t> of_this_process() const;
   std::optional<double> busy() const;

@@ -9,17 +9,7 @@
 
 namespace plimsoll {
 
-/// A stand-in for a device, for tests. Its streams are threads, and its memory is separate host memory. It
-/// finds errors that would give wrong results on a GPU:
-///
-/// - If an access is not ordered with another one, the call that adds the work throws DeviceFault, whatever
-/// the timing (access_check.h). Work that touches more memory than it declares is found by the thread
-/// sanitizer, because streams wait only for the events passed to wait_for().
-/// - An access to memory that was freed, never allocated or never written, or that is on the wrong side, also
-/// throws DeviceFault. Undeclared reads of such memory see bytes of 0xFF, which are NaN in every width.
-/// - A host that reads or writes the device's memory gets SIGSEGV while no stream works.
-///
-/// Memory is freed in destructors. A DeviceFault found there is thrown by the next call that may throw.
+/// Options of make_host_device().
 struct HostDeviceOptions {
   int64_t bytes = 0;          ///< Bytes of its memory.
   int64_t context_bytes = 0;  ///< Bytes of its memory that are held from the start.
@@ -34,6 +24,19 @@ struct HostDeviceOptions {
   /// after a kernel has faulted. Several threads may call it at once. Empty: never fail.
   std::function<bool()> fails = {};
 };
+
+/// Makes a stand-in for a device, for tests. Its streams are threads, and its memory is separate host memory.
+/// It finds errors that would give wrong results on a GPU:
+///
+/// - If an access is not ordered with another one, the call that adds the work throws DeviceFault, whatever
+/// the timing (access_check.h). Work that touches more memory than it declares is found by the thread
+/// sanitizer, because streams wait only for the events passed to wait_for().
+/// - An access to memory that was freed, never allocated or never written, or that is on the wrong side, also
+/// throws DeviceFault. Undeclared reads of such memory see bytes of 0xFF, which are NaN in every width.
+/// - A host that reads or writes the device's memory gets SIGSEGV while no stream works.
+///
+/// Memory is freed in destructors. A DeviceFault found there is thrown by the next call that may throw. If
+/// the device is destroyed before such a call, the fault is printed to stderr and the process aborts.
 std::unique_ptr<Device> make_host_device(HostDeviceOptions options);
 inline std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes = 0) {
   return make_host_device({.bytes = bytes, .context_bytes = context_bytes});

@@ -12,9 +12,10 @@ namespace plimsoll {
 /// A copy that was deleted, whole or in part.
 struct Evicted {
   std::string name;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  ///< Bytes of its files.
 };
 
+/// Result of evict().
 struct Eviction {
   std::vector<Evicted> deleted;
   /// Names in the root that look like those of copies or their parts, but belong to other files.

@@ -10,6 +10,7 @@ inline double number_at(const Json& json, const char* path) {
   return json.contains(pointer) && json.at(pointer).is_number() ? json.at(pointer).get<double>() : 0;
 }
 
+/// Returns number_at() as a whole number.
 inline int64_t bytes_at(const Json& json, const char* path) {
   return static_cast<int64_t>(number_at(json, path));
 }

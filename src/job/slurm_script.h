@@ -35,7 +35,9 @@ struct SlurmJob {
   int ranks = 1;                                      ///< Number of processes, all on one node.
   std::optional<SlurmDevice> device = {};             ///< Absent: the job uses the CPU.
   int64_t budget = 0;                                 ///< Budget of each process in bytes.
-  int64_t page_cache = 0;    ///< Bytes of page cache for files, including the program.
+  /// Bytes of page cache that would help, for files and the program. The script names it but does not
+  /// request it.
+  int64_t page_cache = 0;
   double seconds = 0;        ///< Duration of the run, including staging; 0 if unknown.
   double time_margin = 1.3;  ///< Factor by which the time limit exceeds `seconds`.
   bool stages = true;        ///< Whether the job reads a copy of the data set on a disk of the node.
@@ -47,11 +49,11 @@ struct SlurmJob {
 inline constexpr int64_t kProgramPages = 64LL << 20;
 
 /// Returns --mem in MiB: the budget, the page cache, and the memory of the shell, of SLURM's own step and of
-/// the kernel's tables.
+/// the kernel's tables. `budget` and `threads` are those of all processes together.
 int64_t memory_mib(int64_t budget, int threads, int64_t page_cache = kProgramPages);
 
-/// Returns --time in minutes: at least 3, at most the site's maximum. A run that needs more time continues in
-/// the next allocation.
+/// Returns --time in minutes: at least 3, at most the site's maximum, and a day and a minute for a run of
+/// unknown duration. A run that needs more time continues in the next allocation.
 int64_t limit_minutes(const SlurmJob& job);
 
 /// Throws UsageError for a run folder that no #SBATCH line can name, because it contains a backslash or a

@@ -22,13 +22,15 @@ std::filesystem::path scratch_root();
 /// job's memory limit.
 bool lies_in_memory(std::filesystem::path folder);
 
+/// What stage() copies, and where.
 struct StageRequest {
   std::filesystem::path data;  ///< A data set.
   std::filesystem::path root;  ///< Created if it is missing.
   bool verify_all = false;     ///< Compare the checksums of an existing copy.
   /// Called after each chunk with the bytes copied so far and the total; repeatedly with (0, total) while
-  /// another process copies. It may throw to stop: the copied bytes are kept, and the next call continues
-  /// after them. Called on other threads, one call at a time.
+  /// another process copies. The bytes fall if a column is copied again. Called on other threads, one call at
+  /// a time. It may throw to stop. After an error other than Failure and InputError, the copied bytes are
+  /// kept if the root supports locks, and the next call continues after them.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   /// Called with a sentence for the user, for example about a wait.
   std::function<void(const std::string&)> say = [](const std::string&) {};
@@ -38,6 +40,7 @@ struct StageRequest {
   FileSystem& files = FileSystem::disk();
 };
 
+/// Result of stage().
 struct Staged {
   /// ROOT/NAME-XXXXXXXXXXXXXXXX, where X is XXH3-64 of the set's manifest.json.
   std::filesystem::path folder;
@@ -47,19 +50,22 @@ struct Staged {
 };
 
 /// Copies a data set below the root, unless an equal copy exists. All bytes are compared with the checksums
-/// of the manifest as they are copied. The copy appears whole or not at all. One process copies and the
-/// others wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged
-/// set; Failure, for example if too few bytes are free; then nothing is written.
+/// of the manifest as they are copied. The copy appears whole or not at all. An existing copy in which a
+/// fault is found is deleted first. One process copies and the others wait for it, if the file system has
+/// locks that all of them see. Errors: InputError for a damaged set, and Failure, for example if too few
+/// bytes are free; both remove what was copied, also by an earlier call that was stopped. Also
+/// BudgetExceeded, ThreadRefused, and those of `progress`.
 Staged stage(const StageRequest& request);
 
-/// Returns the copy of a data set below a root if it is complete, otherwise nullopt. Errors: InputError if
-/// `data` is not a data set.
+/// Returns the copy of a data set below a root if it is complete and its bytes cannot have been lost
+/// (is_copy_reliable()), otherwise nullopt. Checksums are not compared. Errors: InputError if `data` is not a
+/// data set.
 std::optional<std::filesystem::path> staged_copy(const std::filesystem::path& data,
                                                  const std::filesystem::path& root,
                                                  FileSystem& files = FileSystem::disk());
 
 /// Returns the folder that a verb reads for `data`: the copy below PLIMSOLL_CACHE, which is reported on
-/// stderr, otherwise `data`.
+/// stderr, otherwise `data`. Errors: those of staged_copy(), if PLIMSOLL_CACHE is set.
 std::filesystem::path nearest_copy(const std::filesystem::path& data);
 
 }  // namespace plimsoll

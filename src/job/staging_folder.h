@@ -25,7 +25,8 @@ struct CopyPlace {
 /// hex digits. Errors: InputError if `data` has no manifest.json.
 std::string ending_of_copies(const std::filesystem::path& data, FileSystem& files = FileSystem::disk());
 
-/// Returns the paths for a data set. Errors: InputError if `data` has no manifest.json.
+/// Returns the paths for a data set. `data` may itself be a copy; its name then stays the same. Errors:
+/// InputError if `data` has no manifest.json.
 CopyPlace copy_place(const std::filesystem::path& data, const std::filesystem::path& root);
 
 /// Returns an ID that changes when this machine restarts; empty if it is unknown, or if `folder` is on a file
@@ -37,7 +38,7 @@ std::string boot_id(const std::filesystem::path& folder, FileSystem& files = Fil
 bool is_copy_reliable(const CopyPlace& place, FileSystem& files = FileSystem::disk());
 
 /// The right to write a copy, for one process at a time. It is the advisory lock of CopyPlace::lock(), which
-/// ends with the process. Not thread-safe.
+/// ends with this object or the process. The destructor also deletes that file. Not thread-safe.
 class CopyLock {
  public:
   explicit CopyLock(const CopyPlace& place, FileSystem& files = FileSystem::disk());
@@ -45,9 +46,11 @@ class CopyLock {
   CopyLock(const CopyLock&) = delete;
   CopyLock& operator=(const CopyLock&) = delete;
 
-  /// Tries to take the lock, without waiting. Returns false if another process has it. Errors: Failure.
+  /// Tries to take the lock, without waiting. Returns false if another process has it, and true if the file
+  /// system has no such lock; see excludes_others(). Errors: Failure.
   bool try_lock();
-  /// Whether the file system has locks that all processes see. If not, another process may be writing, too.
+  /// Whether the file system has locks that all processes see; known once try_lock() has returned true. If
+  /// not, another process may be writing, too.
   bool excludes_others() const { return excludes_; }
 
  private:

@@ -13,9 +13,9 @@
 
 namespace plimsoll {
 
-/// Joins graphs into one disconnected graph by copying their rows in order. Indices in edge_index count the
-/// nodes of the whole batch. Errors: InputError for a graph whose pointers or edges are out of range;
-/// BudgetExceeded.
+/// Joins graphs of the set, given by their indices, into one disconnected graph by copying their rows in
+/// order. Indices in edge_index count the nodes of the whole batch. Errors: InputError for a graph whose
+/// pointers are out of range, or, unless edge_index is left out, whose edges are; BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
                       BatchMemory& memory);
 

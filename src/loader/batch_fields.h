@@ -23,12 +23,13 @@ class BatchFields {
   static constexpr int kCount = kBatchFields;
 
   /// Selects the tensors for which the data set has columns, except those in `left_out`, which may name x,
-  /// edge_index, edge_attr, y, pos and node_y.
+  /// edge_index, edge_attr, y, pos and node_y; other names are ignored.
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
 
   static const char* name(BatchField field);
   bool is_float(BatchField field) const;  ///< Returns whether the dtype is f32; otherwise it is i64.
   bool has(BatchField field) const { return has_[index(field)]; }
+  /// Returns the shape of a tensor, also if the field is left out.
   std::vector<int64_t> shape(BatchField field, const BatchCounts& counts) const;
   int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< Bytes of the tensor; 0 if the field
                                                                      ///< is left out.

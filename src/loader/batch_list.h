@@ -10,7 +10,8 @@
 
 namespace plimsoll {
 
-/// Rules for putting the graphs of an epoch into batches. A batch is closed before it would exceed a limit.
+/// Rules for putting the graphs of an epoch into batches. A batch is closed before it would exceed a limit: a
+/// maximum of graphs, nodes, edges or bytes.
 struct Batching {
   static constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   int64_t graphs = 1;
@@ -18,7 +19,8 @@ struct Batching {
   int64_t edges = kNoLimit;
   int64_t bytes = kNoLimit;   ///< Maximum bytes of all tensors of a batch (BatchFields::bytes).
   bool skip_too_big = false;  ///< Leave out graphs that exceed a limit on their own.
-  /// Minimum number of batches in an epoch: with m graphs, a batch has at most m / min_steps graphs.
+  /// Minimum number of batches of a rank in an epoch, or 0: if the rank has m graphs, a batch has at most m /
+  /// min_steps of them.
   int64_t min_steps = 0;
   bool drop_last = false;  ///< Leave out the last batch if it has fewer graphs than the limits allow.
   bool shuffle = false;
@@ -50,7 +52,7 @@ class BatchLister {
  public:
   /// `graphs` are the graphs of the set to use. The set must outlive this object. Errors: UsageError for a
   /// graph that the set does not have, or that exceeds a limit on its own, unless such graphs are skipped;
-  /// InputError for a damaged graph if sizes are limited.
+  /// InputError for a damaged graph if sizes are limited; BudgetExceeded.
   BatchLister(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
               const Batching& batching);
 
@@ -58,7 +60,8 @@ class BatchLister {
   /// (seed, epoch). If the number of graphs is not divisible by the number of ranks, the order is extended
   /// with its first graphs, as in torch's DistributedSampler; with drop_last, it is cut instead. A rank with
   /// fewer batches than another repeats its first batches; with drop_last, all ranks get the minimum number
-  /// instead. Errors: UsageError for fewer graphs than min_steps; InputError as for the constructor.
+  /// instead. Errors: UsageError if the rank has fewer graphs than min_steps; InputError as for the
+  /// constructor; BudgetExceeded.
   BatchList list(uint32_t epoch, const Share& share = {}) const;
 
   /// Number of graphs in an epoch, not counting skipped ones.

@@ -39,7 +39,7 @@ class BatchMaker {
   virtual ~BatchMaker() = default;
   virtual int64_t size() const = 0;
   /// Makes batch `batch`, 0 .. size()-1. The result is the same each time. Errors: BudgetExceeded,
-  /// InputError; after an error, it may be called again.
+  /// InputError, and those that a maker adds; after an error, it may be called again.
   virtual CollatedBatch make(int64_t batch) = 0;
   /// Frees the data that was prepared for later batches. It allocates no memory that enters the ledger. Any
   /// thread may call it while make() is not running.

@@ -14,12 +14,13 @@ namespace plimsoll {
 
 class BatchMemory;
 
-/// Returns the bytes that are entered in the ledger for a tensor of `bytes` bytes: a large tensor is rounded
-/// up by at most an eighth.
+/// Returns the bytes that are entered in the ledger for a tensor of `bytes` bytes: 64 more for a small
+/// tensor, and at most an eighth more for one of 64 KiB or above.
 int64_t batch_buffer_bytes(int64_t bytes);
 
-/// The memory of one tensor, 64-byte aligned. It is entered in the ledger before it is allocated, and removed
-/// from it after it is freed. It may be destroyed on any thread, and after its loader.
+/// The memory of one tensor, 64-byte aligned and not initialised. It is entered in the ledger before it is
+/// allocated, and removed from it after it is freed; a buffer that BatchMemory keeps stays entered. It may be
+/// destroyed on any thread, and after its loader. A default-constructed buffer has no memory.
 class BatchBuffer {
  public:
   BatchBuffer() = default;
@@ -71,7 +72,7 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   int64_t ahead() const;
 
   /// Freed buffers are kept while any object of this class lives. When the last one is destroyed, they return
-  /// to the system.
+  /// to the system. The memory must outlive it.
   class Keeping {
    public:
     explicit Keeping(BatchMemory& memory) : memory_(memory) { memory_.keep(1); }

@@ -14,7 +14,7 @@ namespace plimsoll {
 /// ones. The thread never waits for memory: after a refusal it pauses until the next batch is delivered. A
 /// batch that it could not make, for lack of memory or because of an error, is made by next(). Batches
 /// therefore do not depend on the thread or on how far it is ahead. next() is thread-safe: each batch is
-/// delivered to one caller.
+/// delivered to one caller. A child of fork() must not call it.
 class BatchStream {
  public:
   /// Starts with batch `first`. `ahead` is the maximum number of batches made ahead; if it is 0, there is no
@@ -28,9 +28,9 @@ class BatchStream {
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  /// Returns the next batch, or nullopt after the last one. Errors: BudgetExceeded, at once and with the
-  /// bytes of delivered batches in its message; InputError. After an error, the same batch may be requested
-  /// again.
+  /// Returns the next batch, or nullopt after the last one. Errors: those of BatchMaker::make();
+  /// BudgetExceeded comes at once, with the bytes of delivered batches in its message. After an error, the
+  /// same batch may be requested again.
   std::optional<CollatedBatch> next();
   /// Number of batches.
   int64_t size() const;

@@ -38,7 +38,7 @@ struct NeighbourLoading {
 };
 
 /// The data that all epochs of one loader share. The graph is read from its mapped file, except for cached
-/// features. A child of fork() may destroy objects that its parent created.
+/// features. Thread-safe. A child of fork() may destroy objects that its parent created.
 class LoadedGraph {
  public:
   /// `seeds` are the nodes to use; nullopt: all nodes. Errors: UsageError for a node that is not in the
@@ -58,7 +58,7 @@ class LoadedGraph {
   const NeighbourFields& fields() const { return fields_; }
   /// Number of seeds, or parts, in an epoch.
   int64_t items() const;
-  /// Appends seed `i`, or the nodes of part `i`.
+  /// Appends seed `i`, or the nodes of part `i`; `i` is below items().
   void append_seeds(int64_t i, SampledSubgraph::Column& seeds) const;
   const char* limits() const { return parts_ ? "batch_size" : "batch_size, num_neighbors"; }
   /// The reader of feature rows; null if they are read from the mapped file.
@@ -80,6 +80,7 @@ class LoadedGraph {
 /// the epoch and the order of its seed nodes, not on the cache or on how far sampling is ahead.
 class NeighbourBatches final : public BatchMaker {
  public:
+  /// Errors: those of list_seeds() and NeighbourSampler.
   NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
 

@@ -16,7 +16,7 @@ namespace plimsoll {
 struct TypedLoading {
   TypedOptions sampling;
   SeedBatching batching;
-  size_t seed_type = 0;
+  size_t seed_type = 0;  ///< Index of the node type of the seeds.
   /// The seeds; nullopt: all nodes of the seeds' type. `times` has one time per seed, or is empty.
   std::optional<GraphList> seeds = {};
   GraphList times = {};

@@ -15,7 +15,8 @@ struct DataKind {
   const char* name = "";
   const char* rows = "rows";  ///< What messages call its rows.
   int newest_version = 1;     ///< Newest version of its format that this program reads.
-  /// Appends one sentence per fault of a set, except for wrong checksums. Errors: InputError.
+  /// Appends a sentence for each fault found in a set, except for wrong checksums. Errors: InputError if the
+  /// set cannot be opened.
   void (*verify)(const std::filesystem::path& folder, std::vector<std::string>& wrong) = nullptr;
   /// Throws the first fault. Called before work that reads the whole set. Errors: InputError.
   void (*require_sound)(const std::filesystem::path& folder) = nullptr;

@@ -83,7 +83,8 @@ class TypedGraphView {
 /// Returns the tasks of a graph with node types. Errors: InputError (columns that do not match each other).
 std::vector<TaskView> read_tasks(const DataSetView& set);
 
-/// Appends one sentence per fault of a graph with node types, except for wrong checksums. Errors: InputError.
+/// Appends a sentence for each fault found in a graph with node types, except for wrong checksums. Errors:
+/// those of TypedGraphView.
 void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
 
 }  // namespace plimsoll

@@ -12,13 +12,14 @@ namespace plimsoll {
 
 // Charts as inline SVG with an HTML legend below. Colours and strokes are classes of the style sheet in
 // telemetry/report.cc, so a chart adapts to dark mode and print with the page. The functions here escape all
-// texts.
+// texts. Errors of all draw(): BudgetExceeded.
 
 struct ChartPoint {
   double x;
   double y;
 };
 
+/// The range of an axis. `low` is below `high`, and above 0 on a logarithmic axis.
 struct Axis {
   enum class Scale : uint8_t { linear, log };
   std::string label;  ///< Includes the unit.
@@ -29,15 +30,17 @@ struct Axis {
   bool whole = false;    ///< Whether ticks are only at whole numbers.
 };
 
-/// Returns an axis that contains all of `values`: linear from 0 on, or logarithmic if they span more than a
-/// factor of 30.
+/// Returns an axis for `values`: linear, from 0 or the lowest negative value on, or logarithmic if none is
+/// negative and those above 0 span more than a factor of 30. A logarithmic axis does not contain 0. Values
+/// that are not finite are ignored.
 Axis axis_over(std::string label, const std::vector<double>& values);
 
 /// Returns round numbers on an axis: steps of 1, 2 or 5 times a power of ten. A logarithmic axis has powers
-/// of ten, with 2 and 5 in between if there are few.
+/// of ten, with 2 and 5 in between if there are few, and without some if there are many.
 std::vector<double> ticks(const Axis& axis);
 
-/// How a series is drawn: in one of kColours colours that colour-blind readers can distinguish.
+/// How a series is drawn: in one of kColours colours that colour-blind readers can distinguish. Greater
+/// numbers start again with the first colour.
 struct Stroke {
   int colour = 0;
   bool dashed = false;
@@ -64,11 +67,12 @@ struct LineChart {
   std::vector<Series> series;
   std::vector<Mark> marks;
 };
-/// Draws a chart. Points beyond the range of an axis are drawn at its end.
+/// Draws a chart. Points beyond the range of an axis are drawn at its end. Points that are not finite are
+/// left out.
 Markup draw(const LineChart& chart);
 
-/// A stack of several series as areas, the first at the bottom. A value is constant until the next point. The
-/// drawing shows the values on hover.
+/// A stack of several series as areas, the first at the bottom. Values are not negative, and `at` ascends. A
+/// value is constant until the next point. The drawing shows the values on hover.
 struct StackedAreas {
   struct Series {
     std::string label;
@@ -81,11 +85,11 @@ struct StackedAreas {
 };
 Markup draw(const StackedAreas& chart);
 
-/// Counts in bins of x of equal width, drawn as shares of each series.
+/// Counts in bins of equal width that divide the linear axis x, drawn as shares of each series.
 struct Histogram {
   struct Series {
     std::string label;
-    int colour = 0;
+    int colour = 0;  ///< Below Stroke::kColours.
     std::vector<int64_t> counts;
   };
   struct Level {
@@ -99,8 +103,8 @@ struct Histogram {
 };
 Markup draw(const Histogram& chart);
 
-/// Bytes as horizontal bars. Each is divided into parts and has a mark for the measured bytes. All bars have
-/// one limit in common.
+/// Bytes as horizontal bars. Each is divided into parts and has a mark for the measured bytes, if they are
+/// known. Parts with the same label have the same colour. All bars have one limit in common.
 struct ByteBars {
   struct Part {
     std::string label;
@@ -117,7 +121,8 @@ struct ByteBars {
 };
 Markup draw(const ByteBars& chart);
 
-/// A confusion matrix: rows are true classes, columns are predictions, and the shade is the share of the row.
+/// A confusion matrix of the classes attack and benign: rows are true classes, columns are predictions
+/// (flagged, passed), and the shade is the share of the row.
 struct Confusion {
   int64_t true_positives = 0;
   int64_t false_positives = 0;

@@ -18,11 +18,11 @@ struct GraphChart {
   struct Edge {
     int32_t source = 0;  ///< Index into `nodes`.
     int32_t target = 0;
-    double share = 0;
+    double share = 0;  ///< 0 .. 1; an edge without a share is not drawn.
   };
   struct Legend {
     std::string label;
-    int colour = 0;
+    int colour = 0;  ///< Below Stroke::kColours.
   };
   std::vector<Node> nodes;
   std::vector<Edge> edges;  ///< Edges from a node to itself are not drawn.

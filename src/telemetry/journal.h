@@ -13,12 +13,14 @@ namespace plimsoll {
 /// a killed process or a full disk is removed. Not thread-safe.
 class Journal {
  public:
-  /// Opens the file; if it exists, continues after its last whole line. Errors: Failure.
+  /// Opens the file; if it exists, removes what follows its last whole line and continues there. Errors:
+  /// Failure.
   explicit Journal(const std::filesystem::path& path);
   /// Creates a journal that writes nothing, for ranks that write no files.
   Journal() = default;
-  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, it is lost
-  /// and the work continues; later events are tried again. A message is printed to stderr the first time.
+  /// Adds {"time": seconds since 1970, "event": event, ...fields}; `fields` is an object or null. If an event
+  /// cannot be written, it is lost and the work continues; later events are tried again. A message is printed
+  /// to stderr the first time.
   void write(const std::string& event, const Json& fields);
 
  private:

@@ -13,14 +13,15 @@ namespace plimsoll {
 /// HTML or SVG text under construction. Its bytes are entered in the ledger.
 using Markup = std::basic_string<char, std::char_traits<char>, LedgerAllocator<char, Tag::output>>;
 
-/// Appends formatted text without escaping.
+/// Appends formatted text without escaping. Errors: BudgetExceeded.
 template <typename... Args>
 void put(Markup& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-/// Escapes the special characters of HTML and XML, including quotes. Control characters that XML does not
-/// allow become U+FFFD.
+/// Escapes the special characters of HTML and XML, including double quotes, for text outside tags and in
+/// attributes with double quotes. Control characters other than tab and newline become U+FFFD. `text` is
+/// UTF-8; this is not checked.
 inline std::string escaped(std::string_view text) {
   std::string result;
   for (const char letter : text) {

@@ -14,6 +14,8 @@ struct MetricsTable {
   std::vector<double> column(const std::string& name) const;
 };
 
+/// Parses the text of a metrics.csv, whose fields have no quotes. A line with too few fields is filled with
+/// NaN.
 MetricsTable parse_metrics(const std::string& csv);
 
 }  // namespace plimsoll

@@ -14,12 +14,14 @@ inline constexpr double kMaxEstimateSeconds = 100 * 3600.0;
 class Progress {
  public:
   enum class Unit { count, bytes };
+  /// `title` is the first text of the line; `what` follows the counts, such as "graphs".
   Progress(std::string title, std::string what, Unit unit = Unit::count);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note`, such as "loss=0.12", is shown after the rate.
+  /// Shows how much is done. `total` is 0 if it is unknown. `note`, such as "loss=0.12", is shown after the
+  /// rate.
   void update(int64_t done, int64_t total, const std::string& note = "");
 
  private:

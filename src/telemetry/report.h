@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// A page of headings, tables and charts: one HTML file that needs no other file and no network. It is light
 /// or dark as the reader prefers, and suits phones and paper. It has no scripts and is also well-formed XML.
-/// The functions here escape texts. Not thread-safe.
+/// The functions here escape texts. Not thread-safe. Errors of all members: BudgetExceeded.
 class Report {
  public:
   /// A table. A heading that begins with '<' marks a column of text; the other columns contain numbers. A
@@ -18,7 +18,7 @@ class Report {
   struct Table {
     enum class Kind : uint8_t {
       plain,
-      group,   ///< One cell over the whole width, with the heading of the following rows.
+      group,   ///< Its first cell over the whole width, as the heading of the following rows.
       aside,   ///< Shown separately, for published results of others.
       chosen,  ///< In bold.
     };
@@ -31,8 +31,8 @@ class Report {
   };
   struct Figure {
     std::string title;
-    Markup chart;  ///< Made by telemetry/chart.h.
-    bool small = false;
+    Markup chart;        ///< Made by telemetry/chart.h.
+    bool small = false;  ///< Whether figures are narrow. The first figure decides for all of a call.
   };
 
   Report(std::string title, std::string subtitle)

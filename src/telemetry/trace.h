@@ -22,13 +22,17 @@ class Trace : public SpanSink {
   /// Bytes of its buffer, which is entered in the ledger.
   static constexpr int64_t kBufferBytes = 64 * 1024;
 
+  /// Errors: BudgetExceeded.
   Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Starts writing to a new file. Errors: Failure.
+  /// Starts writing to a new file, in place of an existing one, with a track for each of `workers` workers.
+  /// Errors: Failure.
   void open(const std::filesystem::path& path, const std::string& title, int workers);
-  /// Records a span. Events that cannot be written are lost; a message is printed to stderr once.
+  /// Records a span, if a file is open. `name` is plain ASCII without quotes and backslashes, of which 200
+  /// characters are written. If the file cannot be written, the trace ends there, and a message is printed to
+  /// stderr.
   void span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
             const Size& size) override;
   /// Writes the buffered events.
