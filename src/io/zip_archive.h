@@ -16,7 +16,7 @@ namespace plimsoll {
 class ZipArchive {
  public:
   /// Errors: InputError (no such file, not a zip archive, incomplete, damaged, zip64), BudgetExceeded,
-  /// Failure (libzip is missing).
+  /// Failure (libzip is missing; the file cannot be read).
   explicit ZipArchive(const std::filesystem::path& path);
   ~ZipArchive();
   ZipArchive(const ZipArchive&) = delete;

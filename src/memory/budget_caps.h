@@ -10,8 +10,7 @@ namespace plimsoll {
 int64_t budget_bytes(const std::string& text);
 
 /// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A higher
-/// cap is kept. Nothing lowers the cap again, except that budgets of BudgetCaps apply again when one of them
-/// changes.
+/// cap is kept. The cap stays raised, except that budgets of BudgetCaps apply again when one of them changes.
 void raise_cap_to_limits(int64_t outside_ledger);
 
 /// Combines the budgets of one process into the cap of its ledger: the lower of the cap that other code has

@@ -70,7 +70,7 @@ class Ledger {
   int64_t spare() const { return spare_.load(std::memory_order_relaxed); }
   /// Sets the function that frees all spare memory, in place of an earlier one. It is called on any thread,
   /// and possibly on several at once, when an entry does not fit next to the spare memory, or when the cap
-  /// falls below the sum of the two. It must not enter memory or throw.
+  /// falls below held() plus the spare memory. It must not enter memory or throw.
   void on_short(void (*give_up)()) { give_up_.store(give_up); }
 
   /// The sum of all entries.

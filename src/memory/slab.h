@@ -53,8 +53,8 @@ struct RangePlan {
 
 /// A piece of a range.
 struct SlabAllocation {
-  void* data = nullptr;  ///< Its first byte, where the header is. Null if there is no piece.
-  int64_t bytes = 0;     ///< Bytes with the header.
+  void* data = nullptr;  ///< First byte, where the header goes; null if there is no piece.
+  int64_t bytes = 0;     ///< Bytes of the piece, header included.
   SlabRange::State* owner = nullptr;
 };
 

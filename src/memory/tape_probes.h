@@ -23,7 +23,8 @@ class TapeProbes {
  public:
   explicit TapeProbes(const AllocationSizes& rooms = {}) : rooms_(rooms) {}
 
-  /// Adds the tape of a block with these terms, as many for each block. Errors: BudgetExceeded.
+  /// Adds the tape of a block with these terms. All blocks have the same number of terms. Errors:
+  /// BudgetExceeded.
   void add(Tape tape, const Terms& terms);
 
   const AllocationSizes& rooms() const { return rooms_; }

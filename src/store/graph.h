@@ -43,8 +43,8 @@ struct GraphTables {
 
 /// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. It has V nodes with F
 /// features each, and E edges with K features each. A column is written if anything is appended to it; each
-/// call gives whole rows. publish() refuses columns whose lengths do not match, but does not check values.
-/// Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
+/// call gives whole rows, whose widths are at least 1. publish() refuses columns whose lengths do not match,
+/// but does not check values. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
 class GraphWriter {
  public:
   GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());

@@ -149,7 +149,8 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (infinite >= 0)
     findings.push_back(fmt::format("node {}: a number of node_target is infinite, expected a number, or NaN",
                                    infinite / graph.target_width()));
-  // Whether row ends never fall and the entries of each row are ascending.
+  // Looking up an edge needs row ends that never fall and rows that ascend, so split edges are checked only
+  // if nothing was found so far.
   const bool sound = findings.empty();
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);

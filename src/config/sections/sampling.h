@@ -10,9 +10,9 @@ namespace plimsoll {
 /// Sampling of the neighbourhood of a seed, for one giant graph.
 struct SamplingSection {
   std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1: all.
-  bool replace = false;
-  bool weighted = false;
-  int64_t negatives = 1;        ///< Number of pairs without an edge per pair with an edge.
+  bool replace = false;                         ///< Whether an edge may be sampled more than once.
+  bool weighted = false;                        ///< Whether edges are sampled in proportion to their weights.
+  int64_t negatives = 1;                        ///< Number of pairs without an edge per pair with an edge.
   bool exclude_targets = true;  ///< Do not sample the edges that a block predicts, in either direction.
 };
 

@@ -13,12 +13,14 @@ enum class SplitBy : uint8_t { time, recording, graph };
 template <>
 inline constexpr auto kWords<SplitBy> = std::to_array<std::string_view>({"time", "recording", "graph"});
 
+/// How validation data is split off the training data of a `graph_set`.
 struct SplitSection {
   SplitBy by = SplitBy::time;
-  double validation = 0.2;
-  double test = 0;
-  AutoOrNumber embargo = {};                ///< Number of graphs, or `auto`.
-  std::vector<std::string> leave_out = {};  ///< Names of attacks.
+  double validation = 0.2;  ///< Share of each recording, of the recordings, or of the graphs, as `by` says.
+  double test = 0;  ///< Share used for neither training nor validation; only if independent graphs are split.
+  /// Number of graphs left out between training and validation if recordings are split by time, or `auto`.
+  AutoOrNumber embargo = {};
+  std::vector<std::string> leave_out = {};  ///< Attacks whose recordings are not used.
   int64_t rule = 2;  ///< Version of the rule for splits; 1 for runs from before rule 2 existed.
 };
 

@@ -52,15 +52,16 @@ struct TrainingSection {
   double weight_decay = 1e-4;
   double momentum = 0;
   ScheduleKind schedule = ScheduleKind::constant;
+  /// Epochs from one reduction to the next (step), or tolerated without a better validation loss (plateau).
   int64_t schedule_epochs = 10;
-  double schedule_factor = 0.1;
-  int64_t warm_up_epochs = 0;
-  double gradient_clip_val = 1.0;
-  int64_t patience = 10;
+  double schedule_factor = 0.1;    ///< Factor of a reduction (step and plateau).
+  int64_t warm_up_epochs = 0;      ///< Epochs in which the rate rises from 0; the schedule starts after them.
+  double gradient_clip_val = 1.0;  ///< Maximum 2-norm of the gradient; 0: no clipping.
+  int64_t patience = 10;           ///< Epochs in a row without a better validation loss before the run ends.
   Precision precision = Precision::full;
   GradientCheckpointing gradient_checkpointing = GradientCheckpointing::automatic;
   LaneCount lanes = LaneCount::automatic;
-  double checkpoint_every_s = 300;
+  double checkpoint_every_s = 300;  ///< Seconds between checkpoints, in addition to one after each epoch.
   BlockSection block;
 };
 
