@@ -15,9 +15,9 @@ struct ForeignName {
   std::string_view becomes = {};
 };
 
-/// Adds names, which take precedence over those of the engine. Of two names that modules add, the one that
-/// was added first is used. The span must stay valid; adding it again changes nothing but that order.
-/// Programs call it when they start. Not thread-safe.
+/// Adds names, which take precedence over those of the engine. If several spans have a name, the first one
+/// that was added decides. The span must stay valid; adding the same span again moves it to the end. Programs
+/// call it when they start. Not thread-safe.
 void register_foreign_names(std::span<const ForeignName> names);
 
 /// Returns, in plain words, what to write instead of a name that another system (KD-GAT, Lightning) uses;

@@ -52,7 +52,7 @@ inline constexpr int64_t kProgramPages = 64LL << 20;
 /// the kernel's tables. `budget` and `threads` are those of all processes together.
 int64_t memory_mib(int64_t budget, int threads, int64_t page_cache = kProgramPages);
 
-/// Returns --time in minutes: at least 3, at most the site's maximum, and a day and a minute for a run of
+/// Returns --time in minutes: at least 3, but at most the site's maximum, and a day and a minute for a run of
 /// unknown duration. A run that needs more time continues in the next allocation.
 int64_t limit_minutes(const SlurmJob& job);
 

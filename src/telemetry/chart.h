@@ -36,7 +36,7 @@ struct Axis {
 Axis axis_over(std::string label, const std::vector<double>& values);
 
 /// Returns round numbers on an axis: steps of 1, 2 or 5 times a power of ten. A logarithmic axis has powers
-/// of ten, with 2 and 5 in between if there are few, and without some if there are many.
+/// of ten, with 2 and 5 in between if there are few, and not all of them if there are many.
 std::vector<double> ticks(const Axis& axis);
 
 /// How a series is drawn: in one of kColours colours that colour-blind readers can distinguish. Greater

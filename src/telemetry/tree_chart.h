@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// A tree in a plane, as inline SVG in the style of telemetry/chart.h. Points of a branch that would be drawn
-/// at the same place are left out.
+/// at the same place are left out. A circle marks node 0.
 struct TreeChart {
   Vector<ChartPoint, Tag::output> nodes;
   /// The parent of each node, which has a lower number; -1 for a root.
