@@ -11,8 +11,8 @@ namespace plimsoll {
 
 /// Makes the kernel hold this process to a budget for the lifetime of the object. An allocation beyond the
 /// budget fails with the same errors as one that the ledger refuses (BudgetExceeded, std::bad_alloc).
-/// RLIMIT_DATA is the tighter of the two limits, so that such an allocation fails before the cgroup's limit
-/// would make the kernel end the process.
+/// The two limits below are chosen so that RLIMIT_DATA is reached first: the allocation fails, and the kernel
+/// need not end the process because of the cgroup.
 ///
 /// RLIMIT_DATA bounds the addresses of private writable memory, resident or not. The limit is the sum of the
 /// budget, the amount by which such addresses exceed anonymous memory at the start, a stack for each future

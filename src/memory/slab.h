@@ -108,8 +108,8 @@ class Slab {
   std::shared_ptr<SlabRing> ring_;
 };
 
-/// For its lifetime, tensors that this thread makes are allocated in `range`, which must not be destroyed or
-/// moved before. Scopes may be nested; the innermost applies.
+/// For its lifetime, tensors that this thread makes are allocated in `range`, which must not be destroyed
+/// before. Scopes may be nested; the innermost applies.
 class RangeScope {
  public:
   explicit RangeScope(const SlabRange& range);
