@@ -62,8 +62,20 @@ struct SlabRange::State {
     }
     return packing.take(room);
   }
+  // Adds a piece to the tape, or gives its place back if the tape is refused memory.
+  void record(int64_t place, int64_t bytes, int64_t room) PLIMSOLL_REQUIRES(mutex) {
+    try {
+      recorder->take(place, bytes, room);
+    } catch (...) {
+      give_place(place, room);
+      throw;
+    }
+  }
   void give(int64_t place, int64_t room) PLIMSOLL_REQUIRES(mutex) {
     if (recorder) recorder->give(place);
+    give_place(place, room);
+  }
+  void give_place(int64_t place, int64_t room) PLIMSOLL_REQUIRES(mutex) {
     if (holds_workspace(place))
       short_lived.give(place - workspace.place, room);
     else
@@ -290,7 +302,7 @@ SlabAllocation Slab::take_piece(int64_t bytes) {
     state->slab->overflows_.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
-  if (state->recorder) state->recorder->take(place, bytes, room);
+  if (state->recorder) state->record(place, bytes, room);
   if (bytes == 0) return {};
   return {state->base + place, room, state};
 }

@@ -23,6 +23,10 @@ void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
   require("edge features (edge_attr)", first.edge_features(), more.edge_features());
   require("targets per graph (target)", first.targets().graph, more.targets().graph);
   require("targets per node (node_target)", first.targets().node, more.targets().node);
+  const auto has = [](const auto& column) { return column.empty() ? 0 : 1; };
+  if (first.graphs().graphs() == 0 || more.graphs().graphs() == 0) return;  // Nothing is missing.
+  require("classes per node (node_y)", has(first.graphs().node_y), has(more.graphs().node_y));
+  require("positions per node (pos)", has(first.graphs().pos), has(more.graphs().pos));
 }
 
 // Adds the graph counts of a shard's ranges. The ranges must be the same as in `sum`. Errors: InputError.

@@ -24,6 +24,7 @@ ShardFolder open_shard(const fs::path& folder) {
         "tables`");
   try {
     shard.provenance = manifest.at("provenance");
+    (void)shard.provenance.at("sources");  // Is read when shards are merged.
     Json options = shard.provenance.at("options");
     const Json entry = options.at("shard");
     shard.number = whole_number(entry.at("number"));

@@ -101,7 +101,9 @@ TEST_F(MergeShards, GraphsWhoseColumnsDifferInWidthAreRefused) {
   const std::vector<float> numbers(10, 1.0F);
   const std::vector<int64_t> node_ptr = {0, 2}, edge_ptr = {0, 1}, y = {0};
   const std::vector<int32_t> edges = {0, 1};
-  const auto write = [&](int64_t number, int64_t x, int64_t edge_attr, const TargetWidths& targets) {
+  const std::vector<int64_t> classes = {0, 1};
+  const auto write = [&](int64_t number, int64_t x, int64_t edge_attr, const TargetWidths& targets,
+                         bool has_classes = false) {
     const fs::path folder = folder_ / std::to_string(number);
     const auto some = [&](int64_t count) { return std::span(numbers).first(static_cast<size_t>(count)); };
     GraphSetWriter writer(folder, true, x, edge_attr, targets);
@@ -111,6 +113,7 @@ TEST_F(MergeShards, GraphsWhoseColumnsDifferInWidthAreRefused) {
                    .edges = edges,
                    .edge_attr = some(edge_attr),
                    .y = y,
+                   .node_y = has_classes ? std::span(classes) : std::span<const int64_t>(),
                    .target = some(targets.graph),
                    .node_target = some(2 * targets.node)});
     GraphSetTables tables;
@@ -127,6 +130,7 @@ TEST_F(MergeShards, GraphsWhoseColumnsDifferInWidthAreRefused) {
   EXPECT_THAT(error(write(2, 2, 0, {.graph = 1, .node = 1})), HasSubstr("has 0 edge features"));
   EXPECT_THAT(error(write(2, 2, 1, {.graph = 2, .node = 1})), HasSubstr("has 2 targets per graph"));
   EXPECT_THAT(error(write(2, 2, 1, {.graph = 1})), HasSubstr("has 0 targets per node"));
+  EXPECT_THAT(error(write(2, 2, 1, {.graph = 1, .node = 1}, true)), HasSubstr("has 1 classes per node"));
   EXPECT_FALSE(fs::exists(folder_ / "merged"));
   const fs::path two = write(2, 2, 1, {.graph = 1, .node = 1});
   EXPECT_EQ(merge_shards({.shards = {one, two}, .out = folder_ / "merged"}).rows, 2);
