@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 12> kMonths = {
 // The letters of Latin-1 from 0xC0 on, without their accents.
 constexpr std::string_view kLatin = "aaaaaaaceeeeiiiidnooooo*ouuuuytsaaaaaaaceeeeiiiidnooooo/ouuuuyty";
 
-// Converts a word in UTF-8 or cp1252 to lower case without accents and points.
+// Converts a word in UTF-8 or cp1252 to lower case without accents, points and commas.
 std::string fold(std::string_view word) {
   std::string folded;
   for (size_t i = 0; i < word.size(); ++i) {

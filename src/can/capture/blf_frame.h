@@ -16,7 +16,7 @@ inline constexpr size_t kMaxBlfFrame = 4096;   ///< Maximum bytes of a frame's o
 struct BlfObject {
   uint32_t header_size;
   uint16_t header_version;
-  uint32_t size;
+  uint32_t size;  ///< Bytes of the object with its header, as the file states them.
   uint32_t type;
 };
 
@@ -42,8 +42,9 @@ bool is_blf_xl(uint32_t type, const uint8_t* at);
 
 using BlfPayload = std::array<uint8_t, 64>;
 
-/// Sets all members of `frame` except its time, from the `held` bytes at `at`. The payload points into these
-/// bytes or into `padded`. Returns the number of bytes from `at` to the end of the payload.
+/// Fills `frame` from the `held` bytes at `at`. The time of `frame` is kept; its other members must have
+/// their default values. The payload points into these bytes or into `padded`. Returns the number of bytes
+/// from `at` to the end of the payload, or of the fixed fields if there is no payload.
 size_t fill_blf_frame(const BlfObject& object, const uint8_t* at, size_t held, BlfPayload& padded,
                       RawFrame& frame);
 

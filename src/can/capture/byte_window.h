@@ -17,11 +17,13 @@ T load(const uint8_t* at) {
   return value;
 }
 
-/// A moving window over a stream of bytes. Not thread-safe.
+/// A moving window over a stream of bytes. Functions that read throw the errors of the source. Not
+/// thread-safe.
 class ByteWindow {
  public:
   /// Reads some of the next bytes, at most `bytes`, and returns their number; 0 at the end.
   using Source = std::function<size_t(char* data, size_t bytes)>;
+  /// `max` is the size of the window in bytes. Errors: BudgetExceeded.
   ByteWindow(size_t max, Source source) : buffer_(max), source_(std::move(source)) {}
 
   /// Reads until data() has at least this many bytes. Returns false if the stream ends before that. `bytes`
@@ -32,7 +34,9 @@ class ByteWindow {
   }
   /// Number of bytes at data().
   size_t held() const { return end_ - begin_; }
+  /// The next bytes. The pointer is valid until the next call that reads.
   const uint8_t* data() const { return buffer_.data() + begin_; }
+  /// Skips bytes at data(), at most held().
   void drop(size_t bytes) {
     begin_ += bytes;
     position_ += static_cast<int64_t>(bytes);
@@ -56,7 +60,7 @@ class ByteWindow {
     }
     return zeros;
   }
-  /// Number of bytes before data().
+  /// Number of bytes of the stream before data().
   int64_t position() const { return position_; }
 
  private:

@@ -16,8 +16,9 @@ struct CandumpTimes {
   } kind = absolute;
   std::string warning = {};  ///< Warning for the user; empty if there is none.
 
-  /// Determines the kind from the option, or from the first lines: only -t d and -t z write three digits
-  /// before the point and start at 0, and only the times of -t d run backwards repeatedly.
+  /// Determines the kind. It is `none` if no line has a time, otherwise the one in options.time. Without that
+  /// option the lines decide: only -t d and -t z write three digits before the point and start at 0, and only
+  /// the times of -t d run backwards repeatedly or stay the same.
   static CandumpTimes detect(const FormatOptions& options, std::string_view first_lines);
 };
 

@@ -13,13 +13,14 @@
 
 namespace plimsoll {
 
-/// Whole lines of one text capture, or frames of a binary one: the unit of parsing.
+/// Whole lines of one text capture, or frames of a binary one: the unit of parsing. `begin`, `may_be_cut` and
+/// `refuse_cut` are set for texts only.
 struct CaptureChunk {
   Vector<char, Tag::ingest> buffer;
   size_t text_bytes = 0;
   size_t capture = 0;  ///< Index in the list of captures.
   bool first = false;  ///< Holds the file's first line.
-  bool last = false;   ///< The file ends with this chunk, perhaps without a line break.
+  bool last = false;   ///< Last chunk of the file. A text may end in it without a line break.
   std::shared_ptr<const CaptureFormat> format;  ///< Format of the file; null if it is binary.
   FrameBatch frames;                            ///< Frames of a binary file.
   LineNotes notes;                              ///< Notes on these frames.
@@ -35,15 +36,17 @@ struct CaptureChunk {
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };
 
-/// Reads captures one after the other in chunks (CaptureChunk): whole lines of at most 1 MiB, or 8,192
-/// frames. Not thread-safe.
+/// Reads captures one after the other in chunks (CaptureChunk): whole lines of at most 1 MiB together, or at
+/// most 8,192 frames. Not thread-safe.
 class CaptureChunks {
  public:
+  /// Both arguments must outlive this object.
   CaptureChunks(const std::vector<CaptureFile>& captures, const FormatOptions& options);
 
-  /// Reads the next chunk into the memory of `chunk`. Returns false at the end. Every capture has at least
-  /// one chunk, which may be empty. Throws InputError for a damaged or unknown file and for a line longer
-  /// than a chunk, and UsageError for wrong options.
+  /// Reads the next chunk into the memory of `chunk`. Returns false after the last capture. Every capture has
+  /// at least one chunk, which may be empty. Errors: those of InputStream, FrameReader and
+  /// CaptureFormat::make(), and InputError for a line longer than 1 MiB. Do not use the object after an
+  /// error.
   bool next(CaptureChunk& chunk);
 
  private:
@@ -78,25 +81,31 @@ struct ParsedChunk {
     bool cut_off = false;      ///< The file ends inside the line.
     bool is_too_long = false;  ///< Same as LineError::is_too_long.
   };
-  /// The first bad line, if lines may not be skipped. Nothing after it was parsed.
+  /// The line at which parsing stopped: the first bad line if lines may not be skipped, or an incomplete last
+  /// line with CaptureChunk::refuse_cut. Nothing after it was parsed.
   std::optional<Error> error;
 };
 
-/// Parses a text chunk, or moves out the frames of a binary one. With `skip`, bad lines are counted and left
-/// out. `parsed` is cleared first and keeps its memory.
+/// Parses a text chunk, or swaps out the frames of a binary one. With `skip`, bad lines are counted and left
+/// out; otherwise parsing stops at the first one (ParsedChunk::error). `parsed` is cleared first and keeps
+/// its memory, except frames.channels, which the caller clears. The caller also sets frames.width for texts.
 void parse_chunk(CaptureChunk& chunk, bool skip, ParsedChunk& parsed);
 
-/// Throws InputError if the chunk has a bad line. `lines` is the number of lines of the capture before it.
+/// Throws InputError if parsed.error is set, or PayloadTooLong if that line has too long a payload. `lines`
+/// is the number of lines of the capture before the chunk.
 void require_sound(const CaptureFile& capture, int64_t lines, const ParsedChunk& parsed);
-/// If times are differences, adds `elapsed_ns`, the time of the capture's earlier chunks, to them, and then
-/// adds this chunk's time to `elapsed_ns`. Errors: InputError if the sum exceeds 9000000000 s.
+/// If times are differences, adds `elapsed_ns`, the duration of the capture's earlier chunks, to the frames'
+/// times, and then adds this chunk's duration to `elapsed_ns`. Otherwise does nothing. Errors: InputError if
+/// the sum exceeds 9000000000 s.
 void add_elapsed(const std::string& file, const CaptureChunk& chunk, ParsedChunk& parsed,
                  int64_t& elapsed_ns);
-/// Labels all frames 0, for --benign. Errors: InputError if a frame is labelled as an attack.
+/// Labels all frames 0, for --benign. Errors: InputError if a frame is labelled as an attack; the labels are
+/// then unchanged.
 void label_benign(const CaptureFile& capture, FrameBatch& frames);
 /// Reads and parses captures on up to `threads` threads, or fewer if the budget does not allow that many
-/// chunks, and passes the results to `take` in the order of the captures. `skip` is as for parse_chunk().
-/// Errors: those of CaptureChunks and `take`.
+/// chunks, and passes the results to `take` in the order of the captures. `take` is called by one of these
+/// threads at a time; what it gets is valid only during the call. `take` must check ParsedChunk::error.
+/// `skip` is as for parse_chunk(). Errors: those of CaptureChunks and `take`, and ThreadRefused.
 void for_each_chunk(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
                     bool skip, const std::function<void(const CaptureChunk&, ParsedChunk&)>& take);
 

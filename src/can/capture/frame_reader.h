@@ -19,6 +19,7 @@ class PeekedStream : public InputStream {
   explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
     held_ = stream_->read(head_, sizeof head_);
   }
+  /// The first 64 bytes, or fewer if the stream is shorter.
   std::string_view head() const { return {head_, held_}; }
   size_t read(char* data, size_t bytes) override;
   int64_t bytes_read() const override { return stream_->bytes_read(); }
@@ -35,9 +36,9 @@ class PeekedStream : public InputStream {
 /// One frame of a binary capture.
 struct RawFrame {
   int64_t time_ns = 0;
-  uint32_t can_id = 0;  ///< CAN ID with SocketCAN's flags.
-  uint32_t channel = 0;
-  const uint8_t* data = nullptr;
+  uint32_t can_id = 0;            ///< CAN ID with SocketCAN's flags.
+  uint32_t channel = 0;           ///< Number of the channel in the file.
+  const uint8_t* data = nullptr;  ///< The payload, `length` bytes. Not owned.
   size_t length = 0;
   uint8_t flags = 0;  ///< Bits kFrame*.
 };
@@ -47,8 +48,9 @@ class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
-  /// Appends a frame, or counts it as a frame of another channel. `position` is the byte at which it starts
-  /// in the file. Errors: InputError.
+  /// Appends a frame, or counts it as a frame of another channel. `position` is the byte of the file that
+  /// error texts name. Errors: InputError for a time before 1970, a payload longer than out.width
+  /// (PayloadTooLong if that is 8) and a 65th channel.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
     const bool same = current_channel(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
@@ -67,13 +69,15 @@ class FrameTaker {
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
   /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
-  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was of
-  /// a channel that is not read.
+  /// same channel. Their times and lengths must be ones that add() accepts. None if there is no such channel,
+  /// as when the previous frame was not read or went to another batch.
   std::optional<uint32_t> current_channel(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
   }
-  /// Sets the name of a channel. Without it the channel's number is its name.
+  /// Sets the name of a channel. Without it the channel's number is its name. An empty name means that the
+  /// file records no channel, so it is only for files in which all frames have that channel. Errors:
+  /// BudgetExceeded.
   void name_channel(uint32_t channel, std::string name);
   /// Forgets all names. No frame of a channel named so far may follow.
   void forget_channels();
@@ -104,19 +108,23 @@ class FrameReader {
  public:
   virtual ~FrameReader() = default;
 
-  /// Appends the next frames, up to about `max`. Returns false if no more follow them. Errors: InputError
-  /// that names the file and the byte, BudgetExceeded.
+  /// Appends the next frames, at most `max`, perhaps none. Returns false if no more follow them. Errors:
+  /// InputError that names the file and the byte, BudgetExceeded, and Failure if a scratch file is needed and
+  /// cannot be used.
   virtual bool read(size_t max, FrameBatch& out, LineNotes& notes) = 0;
+  /// Properties of the frames. Known once read() returned false.
   virtual CaptureFacts facts() const = 0;
-  virtual int64_t bytes_read() const = 0;      ///< Bytes read of the file.
-  virtual int64_t unpacked_bytes() const = 0;  ///< Bytes after decompression.
+  virtual int64_t bytes_read() const = 0;      ///< Bytes of the file itself read so far.
+  virtual int64_t unpacked_bytes() const = 0;  ///< Bytes read so far, after decompression.
+  /// XXH3-64 of the file's own bytes. Known once read() returned false.
   virtual std::string source_hash() const = 0;
   /// The place at which the capture is cut off, if any. Known once read() returned false.
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
-  /// Opens the reader of a file by options.name or, with auto, by its first bytes, and moves `stream` into
-  /// it. Returns null and leaves `stream` unchanged for a text. Throws InputError for a damaged file, and for
-  /// a database, for which the error names a tool that converts it to a log.
+  /// Opens the reader of a binary file and takes `stream`, which must be at its start. Returns null for a
+  /// text; `stream` then still yields all of its bytes. Throws InputError for a damaged file, for a file that
+  /// is not of the binary format that options.name names, and for a database, for which the error names a
+  /// tool that converts it to a log. After an error `stream` is null.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 
@@ -130,6 +138,7 @@ class FrameReader {
 std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptions& options,
                                       std::unique_ptr<InputStream> stream);
 /// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is memory-mapped.
+/// Errors: InputError, also for a compressed file (.zst, .gz) and a pipe.
 std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
 /// pcap and pcapng of SocketCAN interfaces.
 std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,

@@ -14,8 +14,9 @@ struct MdfConversion {
   Type type = Type::linear;
   double offset = 0;  ///< For linear: the value is offset + factor * the number.
   double factor = 1;
-  const uint8_t* values = nullptr;  ///< For other types: the parameters or the table, in numbers of 8 bytes.
-  size_t count = 0;
+  /// For other types: the parameters or the table, as float64 in the mapped file.
+  const uint8_t* values = nullptr;
+  size_t count = 0;  ///< Number of values.
 
   double value(double number) const {
     return type == Type::linear ? offset + factor * number : other_value(number);
@@ -28,26 +29,28 @@ struct MdfConversion {
   double other_value(double number) const;
 };
 
-/// The place of a number in an MDF record, and its conversion. A view of the file.
+/// The place of a number in an MDF record, and its conversion. A view of the file. Its functions need a
+/// record of at least the size given to mdf_number(); `index` is that of the record in its group.
 struct MdfField {
   enum class Kind : uint8_t { unsigned_le, unsigned_be, signed_le, signed_be, real_le, real_be };
   Kind kind = Kind::unsigned_le;
   uint32_t byte = 0;
   uint8_t bit = 0;
   uint32_t bits = 0;
-  uint64_t mask = 0;      ///< Mask of its bits.
+  uint64_t mask = 0;      ///< The lowest `bits` bits.
   uint64_t constant = 0;  ///< The number if the record does not hold it; the field then has no bits.
   /// The number is little-endian and the record has 8 bytes from `byte` on, so they can be read at once.
   bool whole = false;
   bool by_index = false;   ///< The number is the index of the record in its group, from 0.
-  bool converted = false;  ///< The value is a whole number that differs from the stored one.
+  bool converted = false;  ///< The number is real or has a conversion, so the value differs from the bits.
   MdfConversion conversion;
 
-  /// The bits as stored in the record.
+  /// The bits as stored in the record, shifted down to bit 0, or `constant`.
   uint64_t raw(const uint8_t* record) const {
     return (whole ? load<uint64_t>(record + byte) >> bit & mask : raw_in_bytes(record)) | constant;
   }
-  /// The value as a whole number. All bits are set if it is negative or not a whole number.
+  /// The value as a whole number. If `converted` is set and the value is negative, not whole or 2^63 or more,
+  /// all bits are set. A negative number that is not converted gives its stored bits.
   uint64_t number(const uint8_t* record, uint64_t index = 0) const {
     return converted ? converted_number(record, index) : raw(record);
   }
@@ -77,9 +80,10 @@ struct MdfChannel {
   MdfField field;
 };
 
+/// Reads a channel block (CN). `field` gets only its place. Throws InputError if the block is too short.
 MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block);
 /// The field of a channel in records of `record` bytes. Throws InputError if the channel is not a number
-/// within the record, or if its conversion is a formula.
+/// within the record, or if its conversion is damaged or is a formula.
 MdfField mdf_number(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record);
 
 }  // namespace plimsoll

@@ -41,12 +41,14 @@ class MdfFile {
   /// The block at this byte. Throws MdfEnd if the file ends within it.
   MdfBlock block(uint64_t at) const;
   /// A block of data, which the end of the file may cut off; `is_whole` receives whether it is complete. None
-  /// if the file ends within the header.
+  /// if the file ends before or within the header or the links.
   std::optional<MdfBlock> data_block(uint64_t at, bool& is_whole) const;
   /// The block at this byte, which must be of this kind, such as "##CN".
   MdfBlock block(uint64_t at, std::string_view id) const;
-  /// Text of a TX block; empty for 0.
+  /// Text of the block at this byte, up to its first zero and at most 4,096 bytes; empty for 0. The kind of
+  /// the block is not checked.
   std::string text(uint64_t at) const;
+  /// Throws InputError with the text "FILE: byte N: found F, expected E".
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
   /// The byte at which the trailing zeros start in a file that is not finalised; in other files, the end of
   /// the file.
@@ -54,7 +56,9 @@ class MdfFile {
 
   const MappedFile& mapped() const { return file_; }
   std::span<const uint8_t> bytes() const;
+  /// Start of the measurement in nanoseconds since 1970.
   int64_t start_ns() const { return start_ns_; }
+  /// Link to the first data group (DG block); 0 if there is none.
   uint64_t first_data_group() const { return first_data_group_; }
   /// Flags of the steps that the writer of the file left out when it finished (id_unfin_flags); 0 if the file
   /// is finalised.

@@ -14,25 +14,29 @@
 
 namespace plimsoll {
 
-/// The frames of one data group, in the order of its records. Not thread-safe.
+/// The frames of one data group, in the order of its records. Not thread-safe. Errors: those of MdfStream,
+/// and InputError for records and payloads that are damaged or missing.
 class MdfFrames {
  public:
   struct Frame {
-    RawFrame raw;
-    uint64_t position = 0;  // Place of the block that holds the frame.
+    RawFrame raw;           ///< The frame, except that raw.data is not valid: the payload is in `data`.
+    uint64_t position = 0;  ///< Place of the block that holds the frame.
     std::array<uint8_t, 64> data{};
   };
 
+  /// `file` must outlive this object.
   MdfFrames(const MdfFile& file, const MdfDataGroup& group);
   MdfFrames(const MdfFrames&) = delete;
   MdfFrames& operator=(const MdfFrames&) = delete;
 
-  /// The next frame; false at the end.
+  /// Sets `frame` to the next frame. Returns false at the end.
   bool next(Frame& frame);
-  /// Appends the frames that next() would return next, at most `max`, up to the first that is of another
-  /// channel than the previous frame or later than `latest_ns`. Appends nothing for groups that hold records
-  /// of several kinds, which are rare. Returns the number of frames appended.
+  /// Appends frames that next() would return next, at most `max`, up to the first that is of another channel
+  /// than the last frame of `out` or later than `latest_ns`. It is only faster than next() and may stop
+  /// earlier; next() then returns the following frame. Appends nothing if records are of several kinds or do
+  /// not hold their payloads. Returns the number of frames appended.
   size_t take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
+  /// Number of bytes of records read so far, after decompression.
   int64_t given() const { return stream_.given(); }
   /// The place at which the data are cut off, if any. Known at the end.
   const std::optional<Truncation>& truncation() const { return truncation_; }

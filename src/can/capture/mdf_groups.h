@@ -52,8 +52,9 @@ struct MdfCanGroups {
   int64_t other_records = 0;  ///< Number of records in data groups without frames, if the file states it.
   std::optional<uint64_t> truncated_at = {};  ///< Start of the description within which the file ends.
 };
-/// The data groups that hold CAN frames. Throws InputError if there is no such group, for CAN XL, for a block
-/// that is in two lists and for anything unknown; also BudgetExceeded.
+/// The data groups that hold CAN frames. Other channels and groups are ignored. Throws InputError if there is
+/// no such group, for CAN XL, for a block that is in two lists and for a damaged description; also
+/// BudgetExceeded.
 MdfCanGroups find_can_groups(const MdfFile& file);
 
 }  // namespace plimsoll

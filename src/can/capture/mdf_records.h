@@ -42,8 +42,9 @@ struct MdfRecords {
 };
 
 /// Appends the frames of the leading records, column by column. Stops before the first record that is of
-/// another channel, is invalid, has a time before 1970 or after `latest_ns`, or is longer than out.width.
-/// `out` must already have a frame of `channel`. Returns the number of frames appended.
+/// another channel, is invalid, has a time before 1970 or after `latest_ns`, has a payload longer than
+/// out.width, or has a length code over 8 that must be converted. The last frame of `out` must be of
+/// `channel`. Returns the number of frames appended.
 size_t append_records(const MdfRecords& records, uint32_t channel, int64_t start_ns, int64_t latest_ns,
                       FrameBatch& out);
 

@@ -13,7 +13,8 @@ namespace plimsoll {
 
 /// The bytes of the records to which an MDF data link leads: one block, or all blocks in lists, inflated and
 /// transposed back to rows. Uses 128 KiB plus the size of a packed block up to 4 MiB; a larger transposed
-/// block is stored in a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// block is stored in a scratch file in the folder for temporary files. Not thread-safe. Errors: InputError,
+/// BudgetExceeded, and Failure if the scratch file cannot be used.
 class MdfStream {
  public:
   /// `kind` is DT, or SD for texts of variable length. A link of 0 leads to nothing. `last_block` is defined
@@ -24,6 +25,7 @@ class MdfStream {
   size_t read(char* data, size_t bytes);
   /// The place of the block that the last bytes came from.
   uint64_t block() const { return block_; }
+  /// Number of bytes that read() returned so far.
   int64_t given() const { return given_; }
   /// Whether the file ends before the data. Known at the end.
   bool is_cut_off() const { return cut_off_; }

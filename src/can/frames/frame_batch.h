@@ -24,8 +24,8 @@ struct FrameBatch {
   Vector<uint8_t, Tag::ingest> channel;
   std::vector<std::string> channels;  ///< Names in the order of their first frames. clear() keeps them.
 
-  /// Sets the channel of the frame appended last. Returns false if there would be more than kMaxChannels
-  /// channels.
+  /// Sets the channel of the frame appended last. Either all frames of a batch have a channel or none has.
+  /// Returns false and sets nothing if there would be more than kMaxChannels channels.
   bool set_channel(std::string_view name) {
     const auto found = std::ranges::find(channels, name);
     if (found == channels.end()) {
@@ -37,7 +37,7 @@ struct FrameBatch {
     }
     return true;
   }
-  /// Appends a frame of `count` bytes, at most `width`, without setting its channel.
+  /// Appends a frame of `count` bytes, at most `width`, without setting its channel or flags.
   void append(int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
     time_ns.push_back(time);
     can_id.push_back(id);
@@ -67,7 +67,7 @@ struct FrameBatch {
     label.resize(all);
     data.resize(all * static_cast<size_t>(width));
   }
-  /// Appends frames of the same width, with their channels if these are merged.
+  /// Appends frames of the same width, with their channels if these are merged. `channels` does not change.
   void append_frames(const FrameSpans& from) {
     time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
     can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
@@ -82,8 +82,8 @@ struct FrameBatch {
   }
 
   void clear() { truncate(0); }
-  /// Reserves memory so that the columns need not grow: a column that grows holds its old and its new memory
-  /// at the same time.
+  /// Reserves memory for all columns but flags and channels, so that they need not grow: a column that grows
+  /// holds its old and its new memory at the same time.
   void reserve(size_t frames) {
     time_ns.reserve(frames);
     can_id.reserve(frames);
@@ -91,7 +91,8 @@ struct FrameBatch {
     data.reserve(frames * static_cast<size_t>(width));
     label.reserve(frames);
   }
-  /// Keeps the first `frames` frames. Some columns may be one frame longer than others.
+  /// Keeps the first `frames` frames. If there are fewer, frames of zeros are added, without flags or
+  /// channels. Before the call some columns may be longer than others, as after a refused line.
   void truncate(size_t frames) {
     time_ns.resize(frames);
     can_id.resize(frames);
@@ -102,8 +103,9 @@ struct FrameBatch {
     channel.resize(std::min(frames, channel.size()));
   }
   size_t frames() const { return time_ns.size(); }
-  /// The frames without their channels.
+  /// The frames without their channels. Views are valid until the batch changes.
   FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
+  /// The frames with their channels.
   FrameSpans merged_spans() const { return {time_ns, can_id, length, data, label, width, flags, channel}; }
 };
 

@@ -26,10 +26,10 @@ inline constexpr uint8_t kFrameEsi = 2;  ///< The sender was error passive.
 inline constexpr uint8_t kFrameFd = 4;   ///< The frame is CAN FD, whatever its length.
 /// Sent by the recording device; set only if the capture records directions.
 inline constexpr uint8_t kFrameSent = 8;
-inline constexpr uint8_t kFrameFlags = 15;
+inline constexpr uint8_t kFrameFlags = 15;  ///< All of these flags.
 
-inline constexpr uint8_t kUnlabelled = 255;
-inline constexpr int64_t kPayloadBytes = 8;
+inline constexpr uint8_t kUnlabelled = 255;  ///< Label of a frame for which none is known.
+inline constexpr int64_t kPayloadBytes = 8;  ///< Maximum payload bytes of a classic frame.
 
 /// Frames as columns of equal length. A view that does not own its memory (docs/formats/frames.md).
 struct FrameSpans {
@@ -49,20 +49,21 @@ struct FrameSpans {
     const MessageKey number = channel.empty() ? 0 : channel[frame];
     return number << kChannelShift | can_id[frame];
   }
+  /// A view of `count` frames from `first` on, which must all exist.
   FrameSpans part(int64_t first, int64_t count) const;
 };
 
 /// One capture file, as the manifest of a `frames` set describes it.
 struct Recording {
-  std::string name;    ///< File name without its endings.
-  std::string split;   ///< Name of its folder.
+  std::string name;    ///< CaptureFile::name, followed by @CHANNEL if the capture has several recordings.
+  std::string split;   ///< CaptureFile::split.
   std::string source;  ///< Path relative to the ingested source.
   int64_t bytes = 0;   ///< Size of the source file.
   std::string hash;    ///< XXH3-64 of the source file.
   /// Channel of all frames. None if the capture does not record it or if frames differ.
   std::optional<std::string> channel;
   std::vector<std::string> channels = {};  ///< Names of merged channels, indexed by FrameSpans::channel.
-  bool has_time = true;
+  bool has_time = true;  ///< If false, the source states no times, and they only number the frames.
   bool has_payload = true;
   bool labelled = true;
   std::optional<std::string> attack;  ///< Attack named by the file name. None for attack-free traffic.
@@ -77,7 +78,7 @@ struct Recording {
   std::string path() const { return split + "/" + name; }
   int64_t heap_bytes() const;  ///< Heap bytes of its texts and traps.
   Json to_json() const;
-  /// Errors: InputError that begins with `where`.
+  /// The recording of an entry of the manifest. Errors: InputError that begins with `where`.
   static Recording from_json(const Json& json, const std::string& where);
 };
 
@@ -85,18 +86,22 @@ struct Recording {
 /// has. Not thread-safe.
 class FramesWriter {
  public:
-  /// `width` is the maximum number of payload bytes per frame: 8 or 64.
+  /// `width` is the maximum number of payload bytes per frame: 8 or 64. `replace` and the errors are those of
+  /// DataSetWriter.
   FramesWriter(const std::filesystem::path& folder, bool replace, int64_t width = kPayloadBytes,
                FileSystem& files = FileSystem::disk());
 
   /// Appends frames to the current recording. Errors: InputError if some frames have a channel and others
   /// have none; Failure, BudgetExceeded.
   void append(const FrameSpans& frames);
-  /// Ends the recording that consists of all frames appended since the last end. Fills in its counts, content
-  /// and copy_of.
+  /// Ends the recording that consists of all frames appended since the last end. Fills in its first frame,
+  /// counts, content and copy_of. The reference is valid until the next recording ends.
   const Recording& end_recording(Recording recording);
-  /// Appends a whole recording of another set, whose content and attack frames are known.
+  /// Appends a whole recording of another set, whose content and attack frames are known. All frames passed
+  /// to append() must belong to a recording that has ended. Errors: those of append().
   void append_recording(const FrameSpans& frames, const Recording& recording);
+  /// Writes the manifest and makes the set appear at its folder, as DataSetWriter::publish() does. Call it
+  /// once, after the last recording has ended.
   void publish(Json provenance);
 
   const std::vector<Recording>& recordings() const { return recordings_; }
@@ -127,9 +132,12 @@ class FramesWriter {
   std::vector<Recording> recordings_;
 };
 
-/// A `frames` set opened for reading.
+/// A `frames` set opened for reading. Immutable, so any number of threads may read it. Views from frames()
+/// are valid as long as this object.
 class FramesView {
  public:
+  /// Checks the columns' lengths and the table of recordings, but not the frames (require_sound()). Errors:
+  /// InputError, BudgetExceeded.
   explicit FramesView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
