@@ -72,9 +72,9 @@ struct CaptureFacts {
   bool labelled = true;
 };
 
-/// Value of FormatOptions::payload that leaves the choice to Plimsoll. ingest_can() uses 64 bytes if a frame
-/// needs them or a source is a pipe, otherwise 8; for a shard it always uses 8. A stream always uses 64.
-/// Other functions refuse this value.
+/// Value of FormatOptions::payload that leaves the choice to Plimsoll. ingest_can() and convert_capture() use
+/// 64 bytes if a frame needs them, otherwise 8, but ingest_can() always uses 64 if a source is a pipe, and 8
+/// for a shard. A stream always uses 64. CaptureFormat::make() refuses this value.
 inline constexpr int64_t kChosenPayload = 0;
 inline constexpr int64_t kFdPayloadBytes = 64;  ///< Maximum payload bytes of a CAN FD frame.
 

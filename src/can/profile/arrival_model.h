@@ -18,12 +18,14 @@ struct FrameWindow;
 /// gaps in a row (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). If frames arrive sooner by
 /// more than a margin, there are too many of them.
 struct Arrival {
-  /// A bound of the curve. Nothing in the traffic it was learned from exceeds it.
+  /// A bound of the curve: the minimum span in the traffic it was learned from. If an ID has too few spans of
+  /// eight gaps, the bound is their share of the traffic instead, and a span may have been shorter.
   struct Bound {
     int64_t min_ns = 0;  ///< Minimum span; 0 if there is no bound.
-    double margin = 0;   ///< Doublings by which a span may be shorter.
+    double margin = 0;   ///< Doublings (log2 of the ratio) by which a span may be shorter.
 
-    /// Doublings by which a span is shorter than the bound, in units of the margin; 0 if it is not shorter.
+    /// Doublings by which a span is shorter than the bound, divided by the margin; 0 if it is not shorter.
+    /// The span must be above 0, as GapBins::gap_of() returns it.
     double excess(int64_t span_ns) const;
   };
 
@@ -67,7 +69,7 @@ struct ArrivalCounts {
 
 /// The counts of a vehicle's IDs.
 struct ArrivalSums {
-  int64_t traffic_ns = 0;
+  int64_t traffic_ns = 0;                        ///< Duration of all runs together.
   Vector<ArrivalCounts, Tag::columns> ids = {};  ///< Empty if no recording has times.
 
   /// Counts the frames of these runs that are not labelled 1. A run does not continue the one before.

@@ -27,7 +27,7 @@ struct ProfileSums;
 /// Consecutive frames of one recording.
 struct FrameWindow {
   const Recording* recording;
-  int64_t first;  ///< Index of the first frame in the set.
+  int64_t first;  ///< Index of the first frame in the columns of all frames.
   int64_t count;
 };
 
@@ -48,7 +48,7 @@ class BehaviourProfile {
   static constexpr double kMinGapDeviation = 0.005;  ///< In units of scaled_log(): about 8 % of a gap.
   static constexpr double kMinByteDeviation = 0.01;
 
-  /// An ID with fewer frames has no payloads that are considered impossible.
+  /// An ID with fewer pairs of successive payloads has no payloads that are considered impossible.
   static constexpr int64_t kMinSamplesToExpect = 24;
   /// IDs with a longer mean period are sent on events, so they are not expected at any time.
   static constexpr double kLongestPeriod = 3e8;  ///< Nanoseconds.
@@ -70,14 +70,16 @@ class BehaviourProfile {
     double gap_mean = 0;   ///< Mean of scaled_log().
     double gap_units = 0;  ///< 1 / max(deviation, kMinGapDeviation).
     std::array<double, kPayloadBytes> byte_mean{};  ///< Mean of byte / 255.
+    /// 1 / max(deviation of byte / 255, kMinByteDeviation).
     std::array<double, kPayloadBytes> byte_units{};
 
-    // Set for IDs that are sent regularly, otherwise 0.
+    // Set for IDs that are sent regularly, otherwise 0. They are bounds of bins (GapBins), and the share
+    // kBeyond of the benign spans may exceed them.
     int64_t min_two_gaps = 0;  ///< Minimum nanoseconds from a frame to the second one after it.
     int64_t longest_gap = 0;   ///< Maximum nanoseconds from a frame to the next.
 
-    // Set for IDs with at least kMinSamplesToExpect payloads. For other IDs no payload is considered
-    // impossible.
+    // Set for IDs with at least kMinSamplesToExpect pairs of successive payloads. For other IDs no payload is
+    // considered impossible.
     uint64_t fixed_bits = 0;                            ///< Bits of the first eight bytes that never changed.
     uint64_t fixed_value = 0;                           ///< Values of fixed_bits.
     std::array<uint8_t, kPayloadBytes> max_change{};    ///< Maximum change of a byte from frame to frame.
@@ -91,23 +93,23 @@ class BehaviourProfile {
   explicit BehaviourProfile(Vocabulary vocabulary);
 
   /// Learns from the frames labelled 0 of the recordings that `from` selects. Recordings whose content equals
-  /// that of an earlier one are left out, and frames that are not labelled 0 are ignored. IDs are those of
-  /// `vocabulary`. Errors: InputError if there is no such frame.
+  /// that of an earlier one are left out, and frames that are not labelled 0 are ignored, except for
+  /// silence(). IDs are those of `vocabulary`. Errors: InputError if there is no such frame; BudgetExceeded.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// Learns the profile of a calibrated vehicle from these frames, in ascending order, and builds the
-  /// vocabulary from them. Frames labelled 1 are ignored. A run does not continue the one before. `sums`, if
-  /// not null, receives the sums the profile was learned from.
+  /// vocabulary from them. Frames labelled 1 are ignored, except for silence(). A run does not continue the
+  /// one before. `sums`, if not null, receives the sums the profile was learned from. Errors: InputError for
+  /// more than kMaxChannels channels; BudgetExceeded.
   static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                 ProfileSums* sums = nullptr);
-  /// Merges the profiles of several drives, each learned separately
-  /// (docs/detect.md#merging-calibrations). The result does not depend on their order. `sums`
-  /// receives the sums of all drives. Errors: InputError for drives whose channels differ or whose counts do
-  /// not fit.
+  /// Merges the profiles of one or more drives, each learned separately
+  /// (docs/detect.md#merging-calibrations). The result does not depend on their order. `sums` receives the
+  /// sums of all drives. Errors: InputError for drives whose channels differ or whose counts do not fit.
   static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
-  /// Marks the IDs of added devices as known; nothing else is known about them. They are not part of
-  /// vocabulary() and tensors().
+  /// Marks the IDs of added devices as known on all channels; nothing else is known about them. They are not
+  /// part of vocabulary() and tensors(). No other thread may read meanwhile.
   void adopt(std::span<const uint32_t> can_ids);
 
   /// The profile as tensors of a model file: "profile.ids" and so on (docs/formats/safetensors.md).
@@ -122,7 +124,8 @@ class BehaviourProfile {
   bool is_known(int32_t index, MessageKey key) const {
     return index < vocabulary_.size() || (!adopted_.empty() && adopted_.contains(static_cast<uint32_t>(key)));
   }
-  /// The profile of an ID. It is empty for the index vocabulary().size(), which means "unknown".
+  /// The profile of an ID. It is empty for the index vocabulary().size(), which means "unknown" and is the
+  /// largest index allowed.
   const Id& id(int32_t index) const { return ids_[static_cast<size_t>(index)]; }
   /// Models of signals, checksums and arrivals. Empty unless the vehicle was calibrated.
   const SignalModel& signals() const { return signals_; }
@@ -135,7 +138,7 @@ class BehaviourProfile {
   /// Indices of the IDs whose silence is expected to end.
   std::span<const int32_t> expected() const { return expected_; }
   /// Whether a frame of `target` directly follows one of `source` in benign traffic. False for IDs outside
-  /// the vocabulary.
+  /// the vocabulary, and for all if there are more than kMaxIds IDs.
   bool has_transition(int32_t source, int32_t target) const {
     const int32_t size = vocabulary_.size();
     if (source >= size || target >= size || transitions_.empty()) return false;

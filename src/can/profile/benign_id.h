@@ -28,7 +28,8 @@ class BenignId {
   void add_time(int64_t position, int64_t time_ns, Spans& spans);
   /// Adds the payload of that frame: `data` [kPayloadBytes], zero after `length`.
   void add_payload(uint8_t length, const uint8_t* data);
-  /// Computes the profile. `recordings` is the number of all recordings.
+  /// Computes the profile. `recordings` is the number of all recordings with times; an ID that is not in each
+  /// of them gets no longest gap.
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
   // Merging of drives that were counted separately.
@@ -36,9 +37,10 @@ class BenignId {
   /// if a sum does not fit.
   void add(const BenignId& other);
   /// Bits of the first eight bytes that changed, in the order of payload_bits(). held_bits() returns the
-  /// values of the other bits.
+  /// values of the other bits. Both need payloads() > 0.
   uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }
   uint64_t held_bits() const { return __builtin_bswap64(always_); }
+  /// Number of payloads added.
   int64_t payloads() const { return payloads_; }
   /// Whether the numbers of these spans match the counted gaps.
   bool has_spans(const Spans& spans) const;

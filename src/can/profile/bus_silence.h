@@ -22,11 +22,12 @@ struct BusSilence {
   /// Shorter pauses are jitter of the recording device.
   static constexpr int64_t kMin = 1'000'000;  ///< Nanoseconds.
 
-  int64_t longest_ns = 0;  ///< Longest gap between frames while awake; 0 if it was never learned.
+  /// Longest gap between frames while awake, at least kMin; 0 if it was never learned.
+  int64_t longest_ns = 0;
   /// Maximum number of IDs heard before a sleep; below 0 if no sleep was seen.
   int64_t ids_before_sleep = -1;
 
-  /// Learns from all frames of these runs. A run does not continue the one before.
+  /// Learns from all frames of these runs, whatever their labels. A run does not continue the one before.
   static BusSilence learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                           const Vocabulary& vocabulary);
   /// Extends this result by the result of other traffic.
@@ -42,6 +43,7 @@ struct BusSilence {
 /// The time at which each ID of a bus was heard last. Not thread-safe.
 class HeardIds {
  public:
+  /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { last_.assign(static_cast<size_t>(ids), kNever); }
   /// Records that the ID with this index was heard. An index out of range is ignored.
   void add(int32_t id, int64_t time_ns) {

@@ -32,7 +32,7 @@ class FrameKeys {
 };
 
 /// The name of a key's channel, from `known` or from the channels `of_recording`. Empty if each recording has
-/// one channel.
+/// one channel; "?" if the channel has no name.
 std::string channel_of(MessageKey key, const std::vector<std::string>& known,
                        const std::vector<std::string>& of_recording);
 

@@ -19,10 +19,12 @@ struct GapBins {
   static constexpr int kHighest = 40;  ///< Highest bit: spans of 1,100 s and above.
   static constexpr size_t kBins = static_cast<size_t>(kHighest - kLowest + 1) << kBits;
 
+  /// Nanoseconds from one time to another, limited to spans that have a bin.
   static int64_t gap_of(int64_t from, int64_t to) {
     return static_cast<int64_t>(
         std::clamp<uint64_t>(gap_ns(from, to), kShortest, (uint64_t{1} << (kHighest + 1)) - 1));
   }
+  /// The bin of a result of gap_of().
   static size_t bin_of(int64_t gap) {
     const auto ns = static_cast<uint64_t>(gap);
     const int top = std::bit_width(ns) - 1;

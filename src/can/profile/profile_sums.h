@@ -7,11 +7,11 @@ namespace plimsoll {
 /// The sums and extremes from which the profile of a calibrated vehicle was learned. The sums of several
 /// drives can be added. A model file stores them next to the profile, for `plimsoll calibrate --merge`.
 struct ProfileSums {
-  int64_t recordings = 0;  ///< Recordings with times and benign frames.
-  Vector<BenignId, Tag::columns> ids = {};
-  Vector<BenignId::Spans, Tag::columns> spans = {};
+  int64_t recordings = 0;                            ///< Recordings with times and benign frames.
+  Vector<BenignId, Tag::columns> ids = {};           ///< By index in the profile's vocabulary.
+  Vector<BenignId::Spans, Tag::columns> spans = {};  ///< By index in the profile's vocabulary.
   ArrivalSums arrivals = {};
-  Vector<SignalLine, Tag::columns> lines = {};  ///< One entry per signal.
+  Vector<SignalLine, Tag::columns> lines = {};  ///< One entry per signal of the profile.
 
   /// The sums as tensors "profile.sums.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;

@@ -16,6 +16,7 @@ class RecentSurprises {
     ring_[static_cast<size_t>(last_)] = static_cast<float>(surprise);
     count_ = std::min(count_ + 1, kMax);
   }
+  /// Whether kMax surprises were added.
   bool is_full() const { return count_ == kMax; }
   /// Mean of the last `count` surprises, at most kMax, if is_full(). Adds them in order of time, so that the
   /// result does not depend on where the ring begins.

@@ -14,7 +14,8 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// The first eight bytes of a payload as a number. Bit 0 is the highest bit of the first byte.
+/// The first eight bytes of a payload, all of which are read, as a big-endian number. Bit 0 is the highest
+/// bit of the first byte.
 uint64_t payload_bits(const uint8_t* data);
 
 /// Bits of an ID's payload that hold one value, and how this value behaves in benign traffic: each step is
@@ -52,16 +53,16 @@ struct Signal {
 struct SignalLine {
   static constexpr size_t kNumbers = 6;
 
-  double pairs = 0;
-  double first = 0;
-  double second = 0;
-  double squares = 0;
-  double products = 0;
-  double max_step = 0;
+  double pairs = 0;     ///< Number of pairs.
+  double first = 0;     ///< Sum of the first steps.
+  double second = 0;    ///< Sum of the second steps.
+  double squares = 0;   ///< Sum of the squares of the first steps.
+  double products = 0;  ///< Sum of the products of both steps.
+  double max_step = 0;  ///< Maximum absolute value of a first step.
 
   void add(double step, double next);
   void add(const SignalLine& other);
-  /// Sets the slope and the offset of the signal.
+  /// Sets the slope and the offset of the signal. Needs a pair.
   void put(Signal& signal) const;
 };
 

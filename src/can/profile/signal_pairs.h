@@ -18,9 +18,9 @@ struct FrameWindow;
 /// same number of bits and are never far apart. Values are a ring, as in Signal. A signal is extended to the
 /// first bit of its byte, because the bits there that never changed are 0 or part of the number.
 struct SignalPair {
-  int32_t id = 0;     ///< Index of its CAN ID.
-  uint8_t first = 0;  ///< First bit of the first signal in the payload.
-  uint8_t second = 0;
+  int32_t id = 0;      ///< Index of its CAN ID.
+  uint8_t first = 0;   ///< First bit of the first signal in the payload.
+  uint8_t second = 0;  ///< First bit of the second signal.
   uint8_t bits = 0;
   int32_t middle = 0;  ///< Middle of the benign differences, second minus first.
   int32_t max = 0;     ///< Maximum distance of a benign difference from the middle.
@@ -56,8 +56,8 @@ class SignalPairs {
   /// The pairs of the ID with this index. Empty for an unknown ID.
   std::span<const SignalPair> for_id(int32_t id) const { return ranges_.for_id(pairs(), id); }
 
-  /// Doublings by which the signals of a pair are further apart than ever in benign traffic, for the worst
-  /// frame of a window.
+  /// Doublings (log2 of the ratio) by which the signals of a pair are further apart than ever in benign
+  /// traffic, for the worst frame of a window; 0 if none is.
   float worst(const FrameSpans& frames, const FrameWindow& window, const Vocabulary& vocabulary) const;
 
   /// The model as tensor "profile.signal_pairs" (docs/formats/safetensors.md). Empty if there is no pair.

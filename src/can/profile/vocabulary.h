@@ -17,6 +17,7 @@ namespace plimsoll {
 /// index size(). Immutable, so any number of threads may use it.
 class Vocabulary {
  public:
+  /// `ids` are distinct. Their order defines the indices.
   explicit Vocabulary(MessageIds ids);
 
   /// Reads a tensor of a model, I64 [n], with the names of channels by number. Errors: InputError if the

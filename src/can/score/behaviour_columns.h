@@ -68,10 +68,10 @@ enum EdgeColumn : size_t {
   kEdgeColumns
 };
 
-/// Deviations from a profile and changes against the look-back are clipped to this many units and scaled to
-/// -1 .. 1.
+/// Deviations from a profile, in standard deviations, and ratios, in doublings (log2), are clipped to
+/// -kMaxUnits .. kMaxUnits and scaled to -1 .. 1.
 inline constexpr double kMaxUnits = 8;
-/// Doublings between the values 0 and 1 of scaled_log: log2(1 + 1e7).
+/// Difference of log2(1 + microseconds) between spans whose scaled_log() is 1 and 0: log2(1 + 1e7).
 inline constexpr double kDoublings = 23.25349680848103;
 
 }  // namespace plimsoll::behaviour

@@ -17,11 +17,12 @@ class ExtraFrames {
  public:
   static constexpr int64_t kLookAhead = 100;
 
-  /// The maximum by which frames of the window come too soon, in margins: above 1 the window has an extra
-  /// frame; 0 if none comes too soon. Pass windows in ascending order and with the same profile; after a
-  /// window that starts earlier than the previous one, the recording is read again. `frames` holds all frames
-  /// since the previous window, and kLookAhead frames after this one if the recording has them; it no longer
-  /// holds the first `dropped` frames of the recording. With `benign_only`, frames labelled 1 are ignored.
+  /// The maximum by which frames of the window come too soon (Arrival::Bound::excess()): above 1 the window
+  /// has an extra frame; 0 if none comes too soon. Pass windows in ascending order and with the same profile;
+  /// after a window that starts earlier than the previous one, the recording is read again. `frames` holds
+  /// all frames since the previous window, and kLookAhead frames after this one if the recording has them; it
+  /// no longer holds the first `dropped` frames of the recording. window.first is an index in `frames`. With
+  /// `benign_only`, frames labelled 1 are ignored.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// Number of frames after a window that worst() looks at, if the recording has them.
@@ -33,7 +34,7 @@ class ExtraFrames {
     return ids * static_cast<int64_t>(sizeof(Seen)) +
            2 * (window + kLookAhead) * static_cast<int64_t>(sizeof(float));
   }
-  /// Prepares for another recording.
+  /// Prepares for another recording. Needed only if its Recording has the address of the previous one.
   void reset() { recording_ = nullptr; }
 
  private:

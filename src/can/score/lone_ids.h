@@ -7,11 +7,13 @@
 
 namespace plimsoll {
 
-/// Evaluates by how many doublings the signals of each ID, as of its last frame, exceed anything before. If
-/// many IDs do so at once, the car is the cause; therefore the maximum over all other IDs in the window, or
-/// in the kLookBack frames before it, is subtracted from an ID's value.
+/// Evaluates by how many doublings (log2 of the ratio) the signals of each ID, as of its last frame, exceed
+/// anything before. If many IDs do so at once, the car is the cause; therefore the maximum over all other IDs
+/// in the window, or in the BehaviourProfile::kLookBack frames before it, is subtracted from an ID's value.
+/// Not thread-safe.
 class LoneIds {
  public:
+  /// Bytes kept for this number of IDs.
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
   /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }

@@ -22,7 +22,7 @@ class LoneSignals {
   /// The mean of the last kLast surprises must be large, too, so that the finding ends with the attack.
   static constexpr int kLast = 2;
 
-  /// Values of the worst ID of a window minus those of the worst other ID, in doublings.
+  /// Values of the worst ID of a window minus those of the worst other ID, in doublings (log2 of a ratio).
   struct Worst {
     float held = 0;      ///< How much longer than ever before a value has been held, at the window's end.
     float restless = 0;  ///< How much greater the mean surprise is than ever before.

@@ -8,11 +8,11 @@ namespace plimsoll {
 /// once. Not thread-safe.
 class SignalSteps {
  public:
-  /// Doublings by which a signal steps further from its prediction than it ever did in benign traffic, for
-  /// the worst signal of the window; 0 if none does. Predictions use at most BehaviourProfile::kLookBack
-  /// frames of the recording before the window. The order of windows and the parameters are as for
-  /// ExtraFrames::worst(); the result does not depend on which windows came before. With `benign_only`,
-  /// frames labelled 1 are ignored.
+  /// Doublings (log2 of the ratio) by which a signal steps further from its prediction than it ever did in
+  /// benign traffic, for the worst signal of the window; 0 if none does. Predictions use at most
+  /// BehaviourProfile::kLookBack frames of the recording before the window. The order of windows and the
+  /// parameters are as for ExtraFrames::worst(); the result does not depend on which windows came before.
+  /// With `benign_only`, frames labelled 1 are ignored.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// Bytes kept for a profile of `ids` IDs and windows of `window` frames.

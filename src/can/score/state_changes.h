@@ -19,8 +19,9 @@ class StateChanges {
   /// Length of the moment after an ID's last frame, unless the ID's longest gap is longer.
   static constexpr int64_t kMoment = 250'000'000;  ///< Nanoseconds.
 
-  /// The statistic `silence` of a window without the IDs that were turned off; none if no ID was turned off.
-  /// The order of windows and the parameters are as for ExtraFrames::worst().
+  /// The statistic `silence` of a window without the IDs that were turned off, at most kMaxUnits doublings;
+  /// none if no ID was turned off, or if times, payloads or arrivals are not known. The order of windows and
+  /// the parameters are as for ExtraFrames::worst().
   std::optional<float> silence(const FrameSpans& frames, const FrameWindow& window,
                                const BehaviourProfile& profile, bool benign_only = false,
                                int64_t dropped = 0);

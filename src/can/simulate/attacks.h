@@ -14,8 +14,8 @@ namespace plimsoll {
 enum class AttackKind : uint8_t {
   dos,          ///< Frames of zeros with ID 000, or with the lowest ID of the bus, every 0.4 to 0.6 ms.
   fuzzing,      ///< Frames with random 11-bit IDs and payloads, every 0.5 to 1.5 ms.
-  spoofing,     ///< After each frame of the target, one more with its ID and a changed payload.
-  replay,       ///< The last frames before the burst, repeated at their original pace.
+  spoofing,     ///< 0.5 to 2 ms after a frame of the target, one more with its ID and a changed payload.
+  replay,       ///< The last 1,024 frames of the cycle before the burst, repeated at their original pace.
   suppression,  ///< The target's frames are left out. Label 1 is set only by AttackPlan::label_silence.
   masquerade,   ///< Suppression; the attacker replaces each frame with one that has a changed payload.
   injection,    ///< One changed payload of the target, at 1 to 10 times the target's own rate.
@@ -37,8 +37,8 @@ struct AttackPlan {
   AttackKind kind = AttackKind::dos;
   uint64_t seed = 0;
   uint32_t recording = 0;  ///< Number of the recording, which selects its random numbers.
-  uint32_t target = 0;     ///< Target ID of all attacks other than DoS, fuzzing and replay.
-  uint32_t lowest = 0;     ///< Lowest ID of the bus.
+  uint32_t target = 0;     ///< Target ID, with its flags, of all attacks but DoS, fuzzing and replay.
+  uint32_t lowest = 0;     ///< Lowest ID of the bus, with its flags.
   uint8_t channel = 0;     ///< Channel of the bus, if the recording has merged channels.
   int64_t first_ns = 0;    ///< Start of the recording.
   /// Length of a cycle, which has one burst; a whole number of microseconds.
@@ -50,7 +50,8 @@ struct AttackPlan {
   bool label_silence = false;
 };
 
-/// The cycle of a recording of this length: an eighth of it, in nanoseconds.
+/// The cycle of a recording of this length: an eighth of it in nanoseconds, rounded down to whole
+/// microseconds, and at least 1 us.
 int64_t cycle_of(int64_t duration_ns);
 
 /// The time in a cycle in which the attacker is active, [begin, end). It is 20 to 25 % of the cycle and
@@ -59,15 +60,16 @@ struct Burst {
   int64_t begin = 0;
   int64_t end = 0;
 };
+/// The burst of cycle `cycle`, counted from 0.
 Burst burst_of(const AttackPlan& plan, int64_t cycle);
 
 /// Adds an attack to the frames of a source, which are of one bus. Frames that the attack does not touch keep
 /// order, times and labels. If the gap between two frames is too short for an injected frame, this frame
-/// waits for the next gap; it is dropped when its burst is over. A changed payload differs in its first two
-/// bytes, in the same bits throughout a burst. Injection and flooding change the target's last payload before
-/// the burst, so they skip bursts before which they have not heard the target; injection needs two frames,
-/// because it measures the rate over all frames heard so far. Times of the source may run backwards; cycles
-/// follow the latest time seen. Not thread-safe.
+/// waits for the next gap; it is dropped when its burst is over. A changed payload differs in its first byte
+/// and perhaps its second, in the same bits throughout a burst. Injection and flooding change the target's
+/// last payload before the burst, so they skip bursts before which they have not heard the target; injection
+/// needs two frames, because it measures the rate over all frames heard so far. Times of the source may run
+/// backwards; cycles follow the latest time seen. Not thread-safe.
 class AttackedFrames : public FrameSource {
  public:
   /// `frames` must outlive it.

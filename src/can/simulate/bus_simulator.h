@@ -37,7 +37,7 @@ struct Message {
 };
 
 /// The checksum of a payload whose checksum byte is zero: all bytes and the low byte of the ID, combined by
-/// addition modulo 256 or by exclusive or.
+/// addition modulo 256 or by exclusive or. `kind` must not be `none`.
 uint8_t checksum_of(Checksum kind, uint32_t can_id, uint64_t data);
 
 /// The time for which a frame of `length` bytes occupies a bus of 500 kbit/s: 47 bits and 8 per byte, plus a
@@ -63,6 +63,7 @@ class Drive {
  public:
   Drive(uint64_t seed, uint32_t recording);
 
+  /// Computes the signals at this time since the start of the drive. An earlier time changes nothing.
   void advance_to(int64_t time_us) {
     while (time_us >= next_step_us_) step();
   }

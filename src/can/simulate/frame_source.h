@@ -39,12 +39,12 @@ constexpr uint64_t payload_mask(uint8_t length) {
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
-  /// Stores the next frame in `frame`. Returns false and leaves `frame` unchanged at the end.
+  /// Stores the next frame in `frame`. Returns false at the end; `frame` then has no meaning.
   virtual bool next(CanFrame& frame) = 0;
 };
 
-/// Replaces the contents of `batch` with the next frames of a source, at most `max`. The result is shorter
-/// than `max` only at the end of the source.
+/// Replaces the contents of `batch`, which must have 8 bytes per frame and no flags, with the next frames of
+/// a source, at most `max`. The result is shorter than `max` only at the end of the source.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied byte by byte");
   const auto limit = static_cast<size_t>(max);
@@ -72,7 +72,8 @@ inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
 }
 
 /// The frames of a recording as a source: all frames, those of one channel, or those of all other channels.
-/// The columns must outlive it.
+/// The last two need merged channels. Frames must have 8 bytes; their flags are dropped. The columns must
+/// outlive it.
 class RecordedFrames : public FrameSource {
  public:
   enum class Take : uint8_t { all, channel, others };
@@ -113,6 +114,7 @@ class SimulationDraws {
   SimulationDraws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)
       : philox_(seed), use_(use), epoch_(epoch), item_(item) {}
 
+  /// 32 random bits.
   uint32_t bits() {
     if (place_ % 4 == 0)
       numbers_ = philox_(
@@ -121,6 +123,7 @@ class SimulationDraws {
   }
   /// A random number in [0, limit).
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(uint64_t{bits()} * limit >> 32); }
+  /// True with probability 1 / chances.
   bool one_in(uint32_t chances) { return below(chances) == 0; }
 
  private:

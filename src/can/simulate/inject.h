@@ -26,12 +26,16 @@ struct InjectOptions {
   bool force = false;          ///< Replace an existing output.
 };
 
-/// Adds each attack to each recording that has times, has no attack frames and is not a copy. The result is a
-/// recording ATTACK-NAME of the same split. If channels are merged, the attack is on the channel of the
-/// target. Frames that the attack does not touch keep order, times and labels. Recordings without a periodic
-/// ID are left out if TargetChoice::periodic is set. Throws UsageError if no attack is given; Failure if the
-/// disk cannot be used or the output exists; InputError if there is no such recording, for CAN FD payloads,
-/// and if two recordings would have the same name; and BudgetExceeded. On an error the output is unchanged.
+/// Adds each attack to each benign recording that has times and is not a copy. Labels decide whether a
+/// recording is benign; without labels, its name does. The result is a recording ATTACK-NAME of the same
+/// split. If channels are merged, the attack is on the channel of the target. Frames that the attack does not
+/// touch keep order, times and labels, but no frame keeps its flags (FrameSpans::flags). Recordings without a
+/// periodic ID are left out if TargetChoice::periodic is set. If the output was made from the same set with
+/// the same options, nothing is done. `progress` must not be null.
+///
+/// Throws UsageError if no attack is given; Failure if the disk cannot be used or the output exists;
+/// InputError if there is no such recording, for a damaged set and for CAN FD payloads, and if two recordings
+/// would have the same name with `keep`; and BudgetExceeded. On an error the output is unchanged.
 SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

@@ -10,9 +10,10 @@
 
 namespace plimsoll {
 
-/// Receives recordings one after the other. The output appears as a whole on publish(); without it the
-/// destructor removes what was written. Not thread-safe. Its functions throw Failure if the disk cannot be
-/// used or the output exists and may not be replaced, and BudgetExceeded.
+/// Receives recordings one after the other: begin(), append() any number of times, end(). The output appears
+/// as a whole on publish(); without it the destructor removes what was written. Not thread-safe. Its
+/// functions throw Failure if the disk cannot be used or the output exists and may not be replaced,
+/// InputError for frames that the output cannot hold, and BudgetExceeded.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
@@ -38,10 +39,11 @@ class FramesSink : public RecordingSink {
   Json provenance_;
 };
 
-/// Writes a folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log.
+/// Writes a folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log. Frames get no channel, and candump files
+/// have no labels.
 class CaptureSink : public RecordingSink {
  public:
-  /// `format` is csv or candump.
+  /// `format` is csv or candump and must outlive this object.
   CaptureSink(const std::filesystem::path& out, bool force, const WrittenFormat& format,
               FileSystem& files = FileSystem::disk())
       : folder_(out, force, files), format_(format) {}

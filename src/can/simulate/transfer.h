@@ -18,7 +18,7 @@ struct SimulateResult {
   int64_t recordings = 0;
   int64_t frames = 0;
   int64_t attack_frames = 0;
-  int64_t left_out = 0;      ///< Recordings that received no attack.
+  int64_t left_out = 0;      ///< Recordings of the set that received no attack. 0 if nothing was done.
   int64_t not_periodic = 0;  ///< Recordings left out only because they lack a periodic ID.
 };
 
@@ -29,7 +29,8 @@ using SimulateProgress = std::function<void(int64_t, int64_t)>;
 /// Errors: those of the sink.
 class Transfer {
  public:
-  /// `sink` and `progress` must outlive it. `expected` is the total number of frames.
+  /// `sink` and `progress`, which must not be null, must outlive it. `expected` is the total number of frames
+  /// for `progress`.
   Transfer(RecordingSink& sink, int64_t expected, const SimulateProgress& progress)
       : sink_(sink), expected_(expected), progress_(progress) {}
 
@@ -45,7 +46,8 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// The result of the existing output, if it equals the one to be written. Errors: those of is_made_already().
+/// The counts of the `frames` set at `out` if it equals the one to be written, otherwise none. Errors: those
+/// of is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
                                           const Json& provenance,
                                           const std::vector<std::filesystem::path>& sources,

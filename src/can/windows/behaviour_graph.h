@@ -23,15 +23,17 @@ class BehaviourGraph {
   static constexpr int64_t kMaxFrames = int64_t{1} << 21;  ///< Maximum frames of a window.
   static std::vector<std::string> node_feature_names();
   static std::vector<std::string> edge_feature_names();
-  /// The node and edge features that are 0 for an ID that is not in the vocabulary.
+  /// The node and edge features that are 0 for an ID that is not known (BehaviourProfile::is_known()).
   static std::vector<std::string> known_id_feature_names();
 
   /// `frames` is the whole set; it must outlive the object.
   explicit BehaviourGraph(const FrameSpans& frames) : frames_(frames) {}
 
-  /// Appends the window's graph to the block, except its index.
+  /// Appends the window's graph to the block, except its index. The label is 1 if a frame of the window is
+  /// labelled 1, otherwise 0. The window has at most kMaxFrames frames, perhaps none. The profile must
+  /// outlive calls of node_ids(). Errors: BudgetExceeded.
   void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
-  /// The message of each node of the graph that append() made last, known or not.
+  /// The message of each node of the graph that append() made last, known or not. Overdue IDs are last.
   MessageKeys node_ids() const;
   /// Prefetches the memory that append() reads first: shuffled windows are spread over the whole set.
   void prefetch(const FrameWindow& window) const;

@@ -13,8 +13,9 @@ namespace plimsoll {
 /// `profile`, and `id_index` is 0 because indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
-  /// Throws InputError for windows by time of a recording that has no times, or that has more than
-  /// kMaxWindows windows per frame.
+  /// `frames` must outlive it. Throws InputError for windows by time of a recording that has no times, that
+  /// has more than kMaxWindows windows per frame, or that has more than BehaviourGraph::kMaxFrames frames in
+  /// a window.
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
   static constexpr int64_t kMaxWindows = 64;

@@ -19,9 +19,11 @@ struct CompatRows {
   /// Index of the recording's first frame in the given frames; negative if they begin later.
   int64_t first_frame = 0;
 
+  /// Index, in the given frames, of the source of the row at this position of the window.
   int64_t frame(int64_t position) const { return first_frame + frame_of(first_row + position); }
-  /// Number of frames that the window looks at, from frame(0) on.
+  /// Number of frames that the window looks at, from frame(0) on. It must have a row.
   int64_t frames() const { return frame(count - 1) + 2 - frame(0); }
+  /// Number of rows from this position of the window to the end of its chunk.
   int64_t rows_to_chunk_end(int64_t position) const {
     return kChunk - 1 - (first_row + position) % (kChunk - 1);
   }
@@ -48,7 +50,8 @@ class CompatGraph {
   /// `vocabulary` must outlive the object.
   explicit CompatGraph(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  /// Appends the window's graph to the block, except its index.
+  /// Appends the graph of the window, which must have a row, to the block, except its index. The label is 1
+  /// if the source of a row is labelled 1, otherwise 0.
   void append(const FrameSpans& frames, const CompatRows& window, GraphBlock& block);
 
  private:

@@ -11,6 +11,7 @@ namespace plimsoll {
 /// distinct ID indices of its rows, and edges are the distinct pairs.
 class CompatWindows : public WindowSource {
  public:
+  /// `frames` must outlive it.
   CompatWindows(const FramesView& frames, const WindowOptions& options, Vocabulary vocabulary);
 
   int64_t graphs() const override { return graphs_; }

@@ -24,20 +24,21 @@ class TimingRule {
   /// The score of a window that holds nothing to compare.
   static constexpr float kNothing = -30.0F;
 
-  /// Learns from the frames labelled 0 of these windows, ascending; ignores other frames. `windows` must be
-  /// those of `frames`. Errors: InputError if there is no such frame.
+  /// Learns from the frames labelled 0 of the windows `graphs`, ascending; ignores other frames. `windows`
+  /// must be those of `frames`. Errors: InputError if there is no such frame; Interrupted.
   static TimingRule learn(const FramesView& frames, const WindowSource& windows,
                           std::span<const int64_t> graphs);
 
-  /// Scores each window by the maximum of log(minimum gap / gap) over the frames of known IDs, and of
-  /// log(count / maximum count in a benign window) over known IDs. Scores above 0 are outside of what was
-  /// learned. Labels are not read; a recording is read once, from its start.
+  /// Scores each window [G] by the maximum of ln(minimum gap / gap) over the frames of known IDs, and of
+  /// ln(count / maximum count in a benign window) over known IDs; kNothing if there is neither. Scores above
+  /// 0 are outside of what was learned. Labels are not read; a recording is read once, from its start.
   Vector<float, Tag::columns> scores(const FramesView& frames, const WindowSource& windows) const;
 
   /// The rule as tensors of a model file: "timing.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
   /// Reads the rule from such tensors; `channels` holds the names by number. None if there is no
-  /// "timing.ids". Errors: InputError that names a tensor that is missing or misshapen.
+  /// "timing.ids". Errors: InputError that names a tensor that is missing, has a wrong shape or holds
+  /// impossible values.
   static std::optional<TimingRule> from_tensors(const NamedTensors& tensors,
                                                 std::vector<std::string> channels = {});
 

@@ -42,12 +42,15 @@ class WindowStream {
   static constexpr int64_t kMaxFrames = int64_t{1} << 18;
 
   /// Windows are compared with `known.vocabulary` or, for behaviour features, with `known.profile`. Errors:
-  /// UsageError as in open_windows(); InputError if there is no profile, or no vocabulary.
+  /// UsageError as in check_window_options(); InputError if there is no vocabulary or, for behaviour
+  /// features, no profile of this vocabulary.
   WindowStream(const WindowOptions& options, TrainedContext known);
 
-  /// Starts another recording. Errors: InputError if windows are by time, but the frames have no times.
+  /// Starts a recording and forgets the one before. Call it before add(). Errors: InputError if windows are
+  /// by time, but the frames have no times; UsageError for a width other than 8 or 64.
   void begin(const StreamFacts& facts);
-  /// Adds frames up to the first one that belongs to another recording; returns the number added. `channels`
+  /// Adds frames of the width given to begin(), up to the first one that belongs to another recording, and
+  /// returns the number added. For the rest, call end(), take the last windows and call begin(). `channels`
   /// holds the names, indexed by frames.channel; within a recording the list may only grow from call to call.
   /// Errors: InputError if the windows are of merged channels and the frames record none, or vice versa;
   /// BudgetExceeded.
@@ -63,12 +66,12 @@ class WindowStream {
 
   const GraphBlock& graph() const { return block_; }
   GraphBlock& graph() { return block_; }
-  /// The message of each node of a behaviour graph.
+  /// The message of each node of the last graph. Only for behaviour features.
   MessageKeys node_ids() const { return behaviour_->node_ids(); }
   /// Names of channels that the windows are compared with (known_channels()), and of the frames (channels()).
   const std::vector<std::string>& known_channels() const { return vocabulary_.ids().channels; }
   const std::vector<std::string>& channels() const { return recording_.channels; }
-  /// Statistics of the last behaviour window.
+  /// Statistics of the window that next() made last. Only for behaviour features. Call it once per window.
   FrameStatistics frame_statistics() {
     recording_.frames = total();
     const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};

@@ -13,7 +13,7 @@ namespace plimsoll {
 /// The ends of a source's windows and the starts of attacks in them, for detection delay. Frames are counted
 /// from the first frame of the data set.
 struct WindowTimes {
-  Vector<int64_t, Tag::columns> last_frame;    ///< [G]
+  Vector<int64_t, Tag::columns> last_frame;    ///< [G] Last frame of the window.
   Vector<int64_t, Tag::columns> first_attack;  ///< [G] First frame labelled 1 of the window, or -1.
   std::span<const int64_t> time_ns;            ///< [frames] Times of the set, which must outlive the object.
   std::vector<bool> timed;                     ///< Indexed by recording: whether its frames have times.

@@ -49,14 +49,15 @@ GraphSetTables feature_tables(WindowFeatures features);
 /// and time.
 class WindowSource : public BlockSource {
  public:
-  /// The vocabulary or profile that windows are compared with, as tensors of a model file.
+  /// The profile that windows are compared with, as tensors of a model file; empty for compat graphs.
   virtual NamedTensors learned() const { return {}; }
   /// The graphs that calibrated profiles are learned from, ascending.
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
-  /// Statistics of the frames of these windows, which are in ascending order; 0 if the profile that the
-  /// windows are compared with has no levels for them. `scorers` continues from the previous windows.
+  /// Statistics of the frames of these windows, which are in ascending order. A statistic is 0 if the profile
+  /// does not have the model that it needs, and all are 0 for compat graphs. `scorers` continues from the
+  /// previous windows.
   virtual std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                         FrameScorers& /*scorers*/) const {
     return std::vector<FrameStatistics>(graphs.size());
@@ -81,22 +82,23 @@ struct TrainedContext {
 /// Opens the windows of a set. Members that `known` lacks are learned from the recordings selected by
 /// options.learn_from: for compat features a vocabulary of all their frames, for behaviour features the
 /// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Throws
-/// UsageError as check_window_options() does, and for compat windows of merged channels. Throws InputError as
-/// BehaviourWindows does, if no vocabulary or profile can be learned, and if channels are merged in only one
-/// of the set and `known`.
+/// UsageError as check_window_options() does, for compat windows of merged channels, and if a split of
+/// options.learn_from does not exist. Throws InputError as BehaviourWindows does, if no vocabulary or profile
+/// can be learned, and if channels are merged in only one of the set and `known.profile`.
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            TrainedContext known = {});
 
 /// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads. Uses
 /// smaller blocks and fewer threads if the budget is too small; the bytes written do not depend on them.
-/// `progress` gets the number of graphs written and the total. Errors: BudgetExceeded if not even a single
-/// graph fits.
+/// `progress`, which must not be null, gets the number of graphs written and the total; it is called by one
+/// thread at a time. Errors: BudgetExceeded if not even a single graph fits; those of the source; Failure if
+/// the disk cannot be used or the output exists.
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});
 
-/// The ID rule, which needs no training: returns 1 for each graph whose window holds an ID that is not in
-/// `known`, otherwise 0. `windows` must be those of `frames`.
+/// The ID rule, which needs no training: returns for each graph [G] 1 if its window holds a message that is
+/// not in `known`, otherwise 0. `windows` must be those of `frames`.
 Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
                                               const MessageIds& known);
 

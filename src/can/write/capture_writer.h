@@ -22,7 +22,7 @@ struct WrittenFormat {
   bool remote = true;  ///< The format holds remote frames.
   bool error = true;
   uint8_t flags = kFrameFlags;   ///< Flags that the format keeps.
-  bool labels = false;           ///< All frames have labels.
+  bool labels = false;           ///< The format needs a label of each frame.
   bool optional_labels = false;  ///< A capture has labels for all frames or for none.
   bool channels = true;
 };
@@ -46,15 +46,18 @@ struct WriteLosses {
 };
 
 struct WriteOptions {
-  bool labels = false;                      ///< In candump, write a 0 or 1 after each frame.
+  /// In candump, write a 0 or 1 after each frame, in place of its direction. All frames must have labels.
+  bool labels = false;
   std::vector<std::string> leave_out = {};  ///< Kinds of frames that may be left out: "remote", "error".
 };
 
 /// Writes the frames of a capture to a file in the given order, so that `ingest can` reads the same frames
-/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Throws Failure
-/// if the disk cannot be used; UsageError for wrong options; InputError for a frame that the format cannot
-/// hold and that may not be left out, for a second channel in a format without channels, and for a time
-/// before 1970; and BudgetExceeded.
+/// again, except for what losses() counts. Needs 0.3 MiB for any number of frames. Channels keep their names;
+/// in candump, frames without a channel get the channel vcan0. Not thread-safe. Throws Failure if the disk
+/// cannot be used; UsageError for wrong options; BudgetExceeded; and InputError for a frame that the format
+/// cannot hold and that may not be left out, for a frame without a label that it needs, for a second channel
+/// in a format without channels or a name that a channel cannot have, and for a time before 1970 or after
+/// 2255. After an error the file holds a part of the frames.
 class CaptureWriter {
  public:
   /// `file` must outlive the writer. The caller syncs it.
@@ -63,10 +66,12 @@ class CaptureWriter {
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
+  /// Appends frames with their own channels, if they have any.
   void append(const FrameBatch& frames);
   /// Appends frames of one channel. The name is empty if the source does not record channels.
   void append(const FrameSpans& frames, const std::string& channel);
-  /// Writes the rest. Nothing may be appended after this.
+  /// Writes what is still in memory; without this call the last frames are lost. Nothing may be appended
+  /// after it.
   void finish();
 
   const WriteLosses& losses() const { return losses_; }

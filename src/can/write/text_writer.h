@@ -13,8 +13,8 @@ namespace plimsoll {
 /// A checked frame that its format can hold.
 struct OutgoingFrame {
   int64_t time_ns;
-  uint32_t can_id;  ///< CAN ID with SocketCAN's flags.
-  const uint8_t* data;
+  uint32_t can_id;      ///< CAN ID with SocketCAN's flags.
+  const uint8_t* data;  ///< The payload, `length` bytes.
   uint8_t length;
   uint8_t flags;  ///< Bits kFrame*.
   uint8_t label;
@@ -88,7 +88,7 @@ class TextWriter {
     pen.put('\n');
     filled_ = static_cast<size_t>(pen.at() - buffer_.data());
   }
-  /// Writes the rest.
+  /// Writes what is still in the buffer.
   void finish() { flush(); }
 
  protected:
