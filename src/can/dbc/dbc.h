@@ -42,6 +42,7 @@ struct DbcSignal {
   /// Whether a raw value in a parameter group means "no value" or "error" (SAE J1939-71, ISO 11783-7).
   bool is_no_value(int64_t raw) const;
   /// The raw value in a payload, sign-extended; for a float, its bits. None if the payload is too short.
+  /// Whether a multiplexed signal is present is not checked (DbcPayload::raw()).
   std::optional<int64_t> raw(const uint8_t* payload, int64_t bytes) const;
   /// `factor` times the raw value, plus `offset`.
   double physical(int64_t raw) const;
@@ -93,12 +94,13 @@ class DbcRemarks {
  public:
   static constexpr size_t kMaxKept = 64;
 
+  /// Counts a remark, and keeps it if it is one of the first kMaxKept.
   void add(int64_t line, std::string_view found, std::string expected, std::string done);
-  /// Sorts the remarks by line.
+  /// Sorts the kept remarks by line.
   void sort();
-  /// The first remarks, at most kMaxKept.
+  /// The remarks that were added first, at most kMaxKept.
   const std::vector<DbcRemark>& kept() const { return kept_; }
-  /// Number of lines with a remark, kept or not.
+  /// Number of remarks, kept or not. A line may have several.
   int64_t count() const { return count_; }
 
  private:
@@ -113,7 +115,7 @@ class Dbc {
   using Messages = std::map<uint32_t, DbcMessage>;
 
   Dbc() = default;
-  /// `charge` accounts for the memory of the messages.
+  /// `charge` accounts for the memory of the messages. A parameter group must have an extended ID.
   Dbc(Messages messages, DbcRemarks remarks, Charge charge);
 
   const Messages& messages() const { return messages_; }
@@ -123,6 +125,7 @@ class Dbc {
   const Messages::value_type* find(uint32_t can_id) const;
   /// The name of the ID's message; "" if there is none.
   std::string name_of(uint32_t can_id) const;
+  /// Whether a message is a parameter group.
   bool has_groups() const { return !groups_.empty(); }
   const DbcRemarks& remarks() const { return remarks_; }
 
@@ -136,7 +139,8 @@ class Dbc {
 /// Reads messages, signals, their multiplexing and value types, and the attributes GenMsgCycleTime,
 /// GenMsgSendType, VFrameFormat, SystemMessageLongSymbol and SystemSignalLongSymbol. Other statements are
 /// skipped. Names and units are in UTF-8. A line that breaks the grammar does not affect other lines:
-/// Dbc::remarks() says how it was handled. Errors: InputError for a file without a message; BudgetExceeded.
+/// Dbc::remarks() says how it was handled. Errors: InputError for a file without a message, in UTF-16 or in
+/// another format (ARXML, KCD, SYM); those of File::open(); BudgetExceeded.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

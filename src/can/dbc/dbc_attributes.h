@@ -11,7 +11,8 @@
 namespace plimsoll {
 
 /// The attributes of messages and signals that Plimsoll uses: cycle times, send types, frame formats and long
-/// names. A DBC limits short names to 32 characters. Not thread-safe.
+/// names. A DBC limits short names to 32 characters. Not thread-safe. Functions that read a statement get the
+/// words after its keyword and may throw BudgetExceeded.
 class DbcAttributes {
  public:
   /// Reads `BA_DEF_`: the values of an enumeration.

@@ -12,13 +12,14 @@
 
 namespace plimsoll {
 
-/// Rules of a DBC that a frame can break (docs/dbc.md).
+/// Rules of a DBC that a frame can break (docs/dbc.md). `early` and `late` are for messages with a cycle time
+/// that are sent cyclically.
 enum class DbcRule : uint8_t {
   unknown_message,  ///< The DBC has no such ID.
-  length,           ///< The frame's length differs from the message's.
+  length,           ///< The frame's length differs from the message's. Not for groups of over 8 bytes.
   early,            ///< The frame comes less than half a cycle after the previous one.
   late,             ///< The frame comes more than three cycles after the previous one.
-  range,            ///< A physical value is outside the range of the signal.
+  range,            ///< A physical value is outside the signal's range by more than half its factor.
   counter,          ///< A counter did not increase by one.
 };
 inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "length", "early", "late",
@@ -26,7 +27,9 @@ inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "len
 
 /// Frames of one ID or of one of its signals that broke a rule.
 struct DbcFinding {
-  uint32_t can_id = 0;  ///< For a parameter group, the ID without its priority.
+  /// The frame's ID. If the DBC has only the parameter group of this ID, it is the ID without its priority
+  /// or, for a sender beyond DbcRules::kMaxSenders, the group's ID in the DBC.
+  uint32_t can_id = 0;
   DbcRule rule = DbcRule::unknown_message;
   std::string signal;    ///< Empty if the rule is about the whole message.
   int64_t frames = 0;    ///< Number of frames that broke the rule.
@@ -49,8 +52,10 @@ class DbcRules {
   /// `dbc` must outlive it.
   explicit DbcRules(const Dbc& dbc);
 
+  /// Checks frames, which continue those of the previous call.
   void add(const FrameSpans& frames);
 
+  /// Number of frames checked.
   int64_t frames() const { return frames_; }
   /// Number of frames that broke a rule, each counted once.
   int64_t broken() const { return broken_; }
@@ -94,8 +99,8 @@ class DbcRules {
   int64_t broken_ = 0;
 };
 
-/// Whether the name of a signal says that it is a counter: one of its words, or its end, is "counter", "cnt",
-/// "ctr" or "alive".
+/// Whether a signal is a counter of frames: its name has a word that ends in "counter" or is "cnt", "ctr" or
+/// "alive", in any case, and it is an unsigned number of 2 to 16 bits with factor 1 and offset 0.
 bool is_counter(const DbcSignal& signal);
 
 }  // namespace plimsoll

@@ -40,15 +40,19 @@ class AlarmLines {
   /// last frame that its result needs. Errors: Failure if standard output cannot be written.
   void add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
-  /// Adds an alarm for a bus that was silent for too long.
+  /// Adds an alarm for a bus that was silent for too long, and prints it unless Options::incidents is set.
+  /// Errors: Failure, as above.
   void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
+  /// Adds to the number of frames. `frames` is negative if they will be counted again.
   void count_frames(int64_t frames) { frames_ += frames; }
+  /// Number of alarms: windows and silences.
   int64_t alarms() const { return alarms_; }
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
+  /// Counts a recording.
   void begin_recording() { ++recordings_; }
-  /// Prints the summary. `memory` is the memory used, in the form that the summary shows; `events` are the
-  /// counts of reported incidents, or null. Errors: Failure, as in add().
+  /// Prints the summary if Options::summary is set. `memory` is the memory used, in the form that the summary
+  /// shows; `events` are the counts of reported incidents, or null. Errors: Failure, as in add().
   void summarise(const FeedLosses& losses, const Json& memory, const Json& events);
 
  private:

@@ -34,7 +34,8 @@ struct DetectCounts {
 Json events_json(const DetectCounts& counts);
 
 /// A thread that reports on a running detection: heartbeats on standard output, and a page for Prometheus
-/// (text format 0.0.4) on 127.0.0.1, which it serves at every path. The destructor stops the thread.
+/// (text format 0.0.4) on 127.0.0.1, which it serves at every path. A heartbeat that cannot be written is
+/// dropped. Without a port and heartbeats there is no thread. The destructor stops the thread.
 class DetectMonitor {
  public:
   struct Options {
@@ -44,7 +45,7 @@ class DetectMonitor {
     std::string source;
     std::string vehicle;
   };
-  /// Errors: Failure if the port cannot be opened.
+  /// `counts` must outlive it. Errors: Failure if the port cannot be opened.
   DetectMonitor(Options options, const DetectCounts& counts);
   ~DetectMonitor();
   DetectMonitor(const DetectMonitor&) = delete;

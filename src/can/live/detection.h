@@ -31,12 +31,16 @@ class Detection {
     Incidents::Report report;  ///< Called to report an incident.
     int64_t tick_ns = 0;       ///< Interval at which silence is evaluated; 0: never.
   };
-  /// Set `reload` to read the detectors' files again; the new detectors get the frames that have not been
-  /// evaluated. Errors: those of StreamDetector; UsageError if the detector of a single channel is for merged
-  /// channels.
+  /// The references must outlive it. Set `reload`, which is then cleared, to read the detectors' files again
+  /// before the next frames; the new detectors get the frames that have not been evaluated. A file that
+  /// cannot be used is reported on stderr. Errors: those of StreamDetector and, with tick_ns, of
+  /// SilenceWatch; UsageError if the detector of a single channel is for merged channels.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
+  /// Evaluates all frames. Call it once. An error of the feed is kept for throw_damage(), unless it came
+  /// before the first frame. Errors: Failure if results cannot be written; those of StreamDetector;
+  /// InputError for more than kMaxChannels channels.
   void run();
   /// Throws the error that ended the feed, if any; call after run(). Everything before the error was
   /// evaluated.
@@ -46,7 +50,7 @@ class Detection {
   /// Checks the names of merged channels; call after run(). Errors: InputError if the detector knows none of
   /// the channels that sent frames.
   void require_known_channel();
-  /// The detector for channels that have no other.
+  /// The detector for channels that have no other. Call it before run(), which gives the detector away.
   const StreamDetector& detector() const { return *first_; }
 
  private:

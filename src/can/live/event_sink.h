@@ -21,21 +21,23 @@ class EventSink {
  public:
   struct Options {
     EventFormat format = EventFormat::json;
-    std::string command;    ///< Shell command that gets each event on its standard input; empty: none.
-    int64_t max = 60;       ///< Maximum events in a window of the traffic's time; 0: no limit.
-    int64_t max_bytes = 0;  ///< Maximum bytes of the events' lines in a window; 0: no limit.
-    int64_t window_ns = 60'000'000'000;
+    /// Shell command that gets each event on its standard input and the incident's state as $0; empty: none.
+    std::string command;
+    int64_t max = 60;                    ///< Maximum events in a window of the traffic's time; 0: no limit.
+    int64_t max_bytes = 0;               ///< Maximum bytes of the events' lines in a window; 0: no limit.
+    int64_t window_ns = 60'000'000'000;  ///< Length of the windows of `max` and `max_bytes`; above 0.
     EventContext context;
   };
-  /// `counts` receives the numbers of events that were reported and held back.
+  /// `counts`, which must outlive it, receives the numbers of events that were reported and held back.
   EventSink(Options options, DetectCounts& counts) : options_(std::move(options)), counts_(counts) {}
   /// Waits up to ten seconds for commands that are still running.
   ~EventSink();
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;
 
-  /// Reports an incident. Errors: Failure if standard output cannot be written. A command that fails is
-  /// reported on stderr and has no other effect.
+  /// Reports an incident, unless a limit holds it back. Does not wait for the command. Errors: Failure if
+  /// standard output cannot be written. A command that fails, or a 17th that would run at once, is reported
+  /// on stderr and has no other effect.
   void report(const Incident& incident);
 
  private:
@@ -54,7 +56,7 @@ class EventSink {
   std::vector<pid_t> running_;
 };
 
-/// Prints a line to standard output at once. Errors: Failure.
+/// Prints a line to standard output at once. Any thread may call it. Errors: Failure.
 void print_event(const std::string& line);
 
 }  // namespace plimsoll

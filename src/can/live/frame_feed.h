@@ -16,8 +16,8 @@ namespace plimsoll {
 
 /// Input that was lost or skipped.
 struct FeedLosses {
-  int64_t lines = 0;                        ///< Malformed lines, skipped.
-  std::map<std::string, int64_t> expected;  ///< Number of malformed lines, by what was expected.
+  int64_t lines = 0;  ///< Malformed lines, and frames of interfaces that are too long, skipped.
+  std::map<std::string, int64_t> expected;  ///< The same number, by what was expected.
   int64_t other_channels = 0;               ///< Frames of channels other than --channel, skipped.
   int64_t other_records = 0;                ///< Records of a binary capture that are not frames, skipped.
   int64_t stray_bytes = 0;                  ///< Bytes between the records of a binary capture, skipped.
@@ -31,22 +31,25 @@ class FrameFeed {
   virtual ~FrameFeed() = default;
 
   /// Replaces the contents of `frames` with the available frames, and their channels if the source records
-  /// them. Waits until there is at least one frame or, on interfaces, until a tick has passed. Returns false
-  /// at the end, or when the stop flag is set. Throws InputError for a capture of no known format, for
-  /// damaged compressed data and, with `strict`, for a malformed line; also Failure.
+  /// them. Waits until there is at least one frame or, on interfaces, until a tick has passed: `frames` is
+  /// then empty. Returns false at the end, or when the stop flag is set. Throws InputError for a capture of
+  /// no known format, for a damaged binary or compressed capture and, with `strict`, for a malformed line or
+  /// a frame that is too long; also UsageError for options that do not fit the format, Failure and
+  /// BudgetExceeded.
   virtual bool read(FrameBatch& frames) = 0;
   /// The time at which the system delivered the last of these frames. A window's latency is counted from this
   /// time.
   virtual std::chrono::steady_clock::time_point arrived() const = 0;
   /// Properties of the frames; valid once read() has returned true.
   virtual StreamFacts facts() const = 0;
+  /// Losses so far.
   virtual const FeedLosses& losses() const = 0;
 };
 
 struct FeedOptions {
   FormatOptions format;
-  bool strict = false;  ///< A malformed line is an error, not a loss.
-  const std::atomic<bool>* stop = nullptr;
+  bool strict = false;                      ///< A malformed line is an error, not a loss.
+  const std::atomic<bool>* stop = nullptr;  ///< Set it to end the feed. May be null.
   int64_t tick_ns = 0;  ///< Maximum time to wait for a frame of an interface; 0: until one arrives.
 };
 
@@ -55,8 +58,9 @@ inline bool is_standard_input(const std::string& source) {
   return source == "-";
 }
 
-/// Opens one capture, named pipe or "-" as open_capture_feed() does, or interfaces as open_can_feed() does.
-/// Errors: those of both; UsageError for several sources that are not all interfaces.
+/// Opens one capture, named pipe or "-" as open_capture_feed() does, or one or more interfaces as
+/// open_can_feed() does. A payload of kChosenPayload becomes 64; the other functions need 8 or 64. Errors:
+/// those of both; UsageError for several sources that are not all interfaces.
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);
 
 /// Opens a capture in any format: text as open_text_feed() does, and binary formats. Errors: InputError.

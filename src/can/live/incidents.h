@@ -30,7 +30,7 @@ struct Incident {
     auto operator<=>(const Id&) const = default;
   };
 
-  int64_t number = 0;  ///< Counted from 1, over all channels.
+  int64_t number = 0;  ///< Counted from 1, over all reported incidents of all channels.
   State state = State::open;
   std::string channel;  ///< Empty if the source records no channel, or channels are merged.
   int64_t start_ns = 0;
@@ -68,12 +68,13 @@ class Incidents {
                                        ///< reported when it starts, once per minute, and when it is over.
     /// Length of intervals, each of which is one incident, reported when it is over; 0: use the gap.
     int64_t interval_ns = 0;
-    int64_t min_windows = 1;  ///< Minimum alarms before an incident is reported.
-    int64_t within_ns = 0;    ///< Interval in which alarms count towards the minimum; 0: the whole incident.
+    /// Minimum alarms before an incident is reported. Without intervals, a silence is reported at once.
+    int64_t min_windows = 1;
+    int64_t within_ns = 0;  ///< Interval in which alarms count towards the minimum; 0: the whole incident.
   };
   using Report = std::function<void(const Incident&)>;
-  /// `number` is the number of the last incident of all channels and is incremented; `counts` receives the
-  /// numbers of alarms dropped.
+  /// `number` is the number of the last reported incident of all channels, and is incremented; `counts`
+  /// receives the numbers of alarms dropped. Both must outlive it.
   Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Report report)
       : options_(options),
         channel_(std::move(channel)),
@@ -81,7 +82,7 @@ class Incidents {
         counts_(counts),
         report_(std::move(report)) {}
 
-  /// Adds an evaluated window.
+  /// Adds the window that `detector` evaluated last.
   void add(const WindowResult& result, const StreamDetector& detector);
   /// Adds a silence of the bus that was too long.
   void add(const Silence& silence, float threshold);

@@ -11,6 +11,7 @@ namespace plimsoll {
 /// kilobytes and gives quantiles accurate to 1.6 % (the idea of HdrHistogram). Not thread-safe.
 class Latency {
  public:
+  /// Adds a time span. A negative one counts as 0.
   void add(int64_t ns);
 
   int64_t count() const { return count_; }

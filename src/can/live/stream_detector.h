@@ -27,7 +27,8 @@ struct WindowResult {
   bool attack = false;    ///< Whether a frame of the window is labelled as an attack.
 };
 
-/// Options of a detector that replace those it was trained with.
+/// Options of a detector that replace those it was trained with. `window` and `stride` must have the
+/// detector's unit.
 struct DetectOptions {
   std::optional<WindowLength> window = {};
   std::optional<WindowLength> stride = {};
@@ -48,7 +49,7 @@ class StreamDetector {
   /// BudgetExceeded; with adopted IDs also what require_calibratable() throws.
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
-  /// Starts another recording. Errors: InputError if windows are by time, but the frames have no times.
+  /// Starts a recording. Errors: those of WindowStream::begin().
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
   /// Continues the stream after `before`, which evaluated the windows so far.
   void follow(const StreamDetector& before) { first_ = before.first_; }
@@ -83,10 +84,12 @@ class StreamDetector {
   /// Names of the channels that are merged in windows; empty for a detector of single channels.
   const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
+  /// A window whose score is above this, or NaN, is an alarm.
   float threshold() const { return threshold_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// How long the bus is silent in benign traffic.
   const BusSilence& silence() const { return silence_; }
+  /// The windows in use, and those that the detector was trained on.
   const WindowOptions& windows() const { return windows_; }
   const WindowOptions& trained_windows() const { return trained_windows_; }
 

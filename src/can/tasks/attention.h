@@ -49,14 +49,17 @@ class AttendedWindows {
 };
 
 /// Writes the attention of all windows on the lists as a data set of kind `attention`
-/// (docs/formats/attention.md); replaces an existing one. `detector` provides name and seed. `progress` gets
-/// the number of windows written and the total; it may throw to stop the work. Throws Failure if the output
-/// holds something else or the disk cannot be used, and BudgetExceeded.
+/// (docs/formats/attention.md); replaces an existing one. `detector` provides name and seed, `data` the
+/// provenance. `progress`, which must not be null, gets the number of windows written and the total; it may
+/// throw to stop the work. Throws Failure if the output holds something else or the disk cannot be used, and
+/// BudgetExceeded. On an error the output is unchanged.
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
                      std::span<const EvaluatedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress);
 
-/// Draws the graphs of the windows of a list with the highest scores, with what attention points at.
+/// Draws the graphs of the windows of a list with the highest scores, at most four, with what attention
+/// points at. `scores` [G] are those of all graphs of the source; none on the list may be NaN. Reads the
+/// windows with `attended`. Errors: BudgetExceeded.
 std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const EvaluatedList& list,
                                                std::span<const float> scores);
 

@@ -25,8 +25,8 @@ struct DetectorFacts {
   /// Whether unknown IDs count as separate evidence (can/tasks/unknown_ids_apart.h): true for a GAT trained
   /// with ID dropout.
   bool unknown_ids_apart = false;
-  /// The model of benign traffic: the tensors "profile.*" and "timing.*" of can/profile and can/windows; may
-  /// be null.
+  /// The model of benign traffic: the tensors "profile.*", "timing.*" and "fusion.*" of can/profile,
+  /// can/windows and can/detector. Null only in a detector that was not loaded from a file.
   std::shared_ptr<const NamedTensors> benign = {};
 };
 
@@ -41,11 +41,12 @@ struct Detector {
 
 /// Writes a detector as safetensors: parameters and buffers by name, "vocabulary.ids" and "vocabulary.benign"
 /// (I64), `benign` by name, and in the metadata "plimsoll.model", "plimsoll.config", "plimsoll.thresholds",
-/// "plimsoll.trained_on", "plimsoll.without", "plimsoll.data" and "plimsoll.channels"
-/// (docs/formats/safetensors.md).
+/// "plimsoll.trained_on", "plimsoll.without", "plimsoll.unknown_ids", "plimsoll.data" and "plimsoll.channels"
+/// (docs/formats/safetensors.md). Errors: those of write_safetensors().
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
-/// Errors: InputError naming the file and the tensor or key that is missing or has a wrong shape.
+/// Reads what save_detector() wrote. Keys that earlier versions did not write get default values. Errors:
+/// InputError naming the file and the tensor or key that is missing or has a wrong shape; BudgetExceeded.
 Detector load_detector(const std::filesystem::path& path);
 
 /// The model of a detector whose parameters and buffers are views of its mapped file: it can predict, and
@@ -55,7 +56,7 @@ struct MappedDetector {
   Detector detector;
 };
 
-/// Errors: those of load_detector().
+/// Maps the model of a detector's file. Errors: those of load_detector().
 MappedDetector map_detector(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -28,8 +28,9 @@ struct DetectorStage {
   DetectorStage(const DetectorStage&) = delete;
   DetectorStage& operator=(const DetectorStage&) = delete;
 
-  /// Trains, sets thresholds from the benign validation graphs of `source` and writes model.safetensors to
-  /// the folder of the run. Call it once. Errors: those of fit(), set_thresholds() and save_detector().
+  /// Trains, sets thresholds from the benign validation graphs of `source` and, if fit.run.writes(), writes
+  /// model.safetensors to the folder of the run. Moves `detector` out, so call it once. Errors: those of
+  /// fit(), set_thresholds() and save_detector().
   StageResult train(const BlockSource& source);
 
   Recipe recipe;

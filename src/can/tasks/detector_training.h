@@ -20,6 +20,8 @@ class DetectorTraining : public Training {
 
   const TrainingData& data() const override { return *data_; }
   std::string trained_on() const override;
+  /// Adds the fused score to the detectors that have one (learn_fusion()), and copies the chosen detector to
+  /// copy_of_result(). Frees the split and the sizes of the graphs, so no stage can run after it.
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                              const RunOptions& run) override;
   std::filesystem::path copy_of_result(const RunFolder& folder) const override {
@@ -34,7 +36,7 @@ class DetectorTraining : public Training {
   /// Whether the detector of a stage has a fused score.
   virtual bool is_fused(const std::string& stage) const = 0;
 
-  /// The contents of every detector's file except the weights.
+  /// The contents of every detector's file except the weights and thresholds. Reads the training frames.
   DetectorFacts facts() const;
 
   const RunRequest request_;
@@ -51,10 +53,12 @@ class DetectorTask : public Task {
   int64_t predict(const PredictionRequest& request) const override;
 };
 
-/// The vocabulary and profile with which a trained detector's windows are made.
+/// The vocabulary and profile with which a trained detector's windows are made. facts.benign must not be
+/// null. Errors: those of BehaviourProfile::from_tensors().
 TrainedContext known_of(const DetectorFacts& facts);
 
-/// The split of a detector's windows. Errors: UsageError if the recipe's split is not by time or recording.
+/// The split of a detector's windows. Errors: UsageError if the recipe's split is not by time or recording;
+/// those of split_for().
 TrainingSplit detection_split(const Recipe& recipe, const WindowData& data);
 
 }  // namespace plimsoll

@@ -37,8 +37,8 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// - student_vgae, student_gat: students distilled from the outputs of the stages above.
 /// - student_gat_alone: the same GAT, trained on labels alone.
 ///
-/// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage
-/// autoencoder.
+/// Without a curriculum there is no stage difficulty, and the other columns exist only for cached outputs. A
+/// given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage autoencoder.
 ///
 /// The graphs that a curriculum chooses are not known when stages are planned, so the plan gives an upper
 /// bound for the teacher's memory. With RunOptions::resume each stage continues where it stopped, and

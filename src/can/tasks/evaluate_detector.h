@@ -4,8 +4,9 @@
 
 namespace plimsoll {
 
-/// Evaluates the detector of a run, and rules for comparison, on every split that was not used for training;
-/// writes the scores on request. Errors: UsageError, InputError, BudgetTooSmall.
+/// Evaluates the detectors of a run, and rules for comparison, on the lists of lists_to_evaluate(); writes
+/// scores and attention on request. A file that cannot be written is reported in the result, so that the
+/// metrics are not lost. Errors: UsageError, InputError, BudgetTooSmall.
 EvaluationResult evaluate_detector(const RunEvaluation& options);
 
 /// The smallest budget with which evaluate_detector() works, in bytes; nothing is evaluated. Throws what

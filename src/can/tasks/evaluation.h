@@ -81,7 +81,8 @@ struct DetectorCurves {
   std::string name;
   int64_t seed = 0;
   bool rule = false;
-  std::vector<CurvePoint> roc;  ///< Points for a logarithmic axis that starts at kMinRate.
+  /// Points for a logarithmic axis that starts at kMinRate. Both curves are empty if a class is absent.
+  std::vector<CurvePoint> roc;
   std::vector<CurvePoint> precision_recall;
   ScoreHistogram histogram;
   std::vector<Threshold> thresholds;
@@ -103,7 +104,8 @@ struct Evaluation {
 };
 
 /// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are not computed here.
-/// Errors: InputError for a NaN score, such as that of a model whose training diverged.
+/// Errors: InputError for a NaN score, such as that of a model whose training diverged; Failure if a list
+/// does not ascend.
 Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
                     std::span<const DetectorScores> detectors);
 

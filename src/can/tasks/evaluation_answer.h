@@ -11,7 +11,7 @@ namespace plimsoll {
 /// rule.
 struct EvaluationAnswer {
   std::string text;  ///< Empty if no split has both classes.
-  /// The split where the model's F1 is lowest; points into the evaluation.
+  /// The split where the model's F1 is lowest, in the evaluation given; null if `text` is empty.
   const EvaluatedSplit* hardest = nullptr;
 };
 

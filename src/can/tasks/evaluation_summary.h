@@ -25,6 +25,7 @@ enum class Figure : uint8_t {
 };
 inline constexpr size_t kFigures = 11;
 const char* figure_key(Figure figure);  ///< The key in JSON, such as "f1".
+/// The value of a metric; none if it is undefined, for instance because a class is absent.
 std::optional<double> value_of(Figure figure, const DetectorFigures& figures);
 
 /// A metric over the seeds at which it is defined.

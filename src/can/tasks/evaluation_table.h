@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// The text tables, about 120 columns wide: for each split the metrics of every detector, next to published
-/// metrics if `published` is not null, and F1 by attack at the strictest threshold.
+/// metrics if `published` is not null; F1 by attack at the strictest threshold; and the thresholds.
 std::string evaluation_table(const Evaluation& evaluation, const Published* published);
 
 /// A title such as "test_01: 3,994 windows, 1,928 with attacks", with the number of windows of published

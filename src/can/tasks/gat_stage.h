@@ -28,7 +28,7 @@ struct GatStageOptions {
 MemoryPlan plan_gat(const GatStageOptions& options);
 
 /// Trains a GATWithJK as a detector of attacks, sets its thresholds from benign validation windows, and
-/// writes it to model.safetensors. Errors: those of fit() and require_both_kinds().
+/// writes it to model.safetensors. Errors: those of DetectorStage::train() and require_both_kinds().
 StageResult train_gat(const GatStageOptions& options);
 
 /// The untrained model.

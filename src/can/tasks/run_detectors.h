@@ -9,14 +9,15 @@ namespace plimsoll {
 
 /// A trained detector of a run.
 struct RunDetector {
-  std::string name;  ///< gat, or for a distillation one of gat_student, vgae_student, gat_alone, gat_teacher,
-                     ///< vgae_teacher.
+  /// gat or vgae, or for a distillation one of gat_student, vgae_student, gat_alone, gat_teacher and
+  /// vgae_teacher.
+  std::string name;
   int64_t seed = 0;
   std::filesystem::path file;
 };
 
-/// The detectors of a run in the order of their names and then of seeds, with students first. Errors:
-/// InputError if there is none.
+/// The detectors of a run whose files exist, first by name in the order given at RunDetector::name, students
+/// before teachers, then by seed. Errors: InputError if there is none, or if the run's manifest is damaged.
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe);
 
 }  // namespace plimsoll

@@ -46,13 +46,13 @@ class ScoringObjective {
 /// cross-entropy of IDs + 0.05 binary cross-entropy of neighbours.
 class Scorer {
  public:
-  /// `lists` are the graphs to be scored. The detector and the options' spans must outlive the scorer.
-  /// Errors: BudgetTooSmall; InputError if the detector needs features other than the source's.
+  /// `lists` are the graphs to be scored. The detector and everything that the options refer to must outlive
+  /// the scorer. Errors: BudgetTooSmall; InputError if the detector needs features other than the source's.
   Scorer(const Detector& detector, const ScorerOptions& options,
          const std::vector<std::span<const int64_t>>& lists);
 
   /// The scores in the order of `graphs`, which must be one of the lists. All ranks make the same call and
-  /// get all scores.
+  /// get all scores. Not available in a rehearsal.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
   const MemoryPlan& plan() const { return engine_.plan(); }
 

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Sets a detector's thresholds from the benign validation graphs. For a GAT trained with ID dropout it
-/// scores these graphs as they are and as if all their IDs were unknown, and uses the higher level. Errors:
-/// InputError if no validation graph is benign; BudgetTooSmall.
+/// Sets the thresholds of detector.facts from the benign validation graphs. For a GAT trained with ID dropout
+/// it scores these graphs as they are and as if all their IDs were unknown, and uses the higher level. All
+/// ranks make the same call. Errors: InputError if no validation graph is benign; those of Scorer.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 

@@ -25,6 +25,7 @@ class TeacherState {
   TeacherState(const TeacherState&) = delete;
   TeacherState& operator=(const TeacherState&) = delete;
 
+  /// The outputs as a stage's options take them. Valid as long as this object.
   TeacherOutputs of();
 
  private:

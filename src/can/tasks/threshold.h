@@ -14,7 +14,8 @@ struct Threshold {
 };
 
 /// Returns the lowest threshold at which at most floor(rate x n) of the n benign scores are above it: a score
-/// above the threshold counts as an attack. Errors: InputError if there is no score.
+/// above the threshold counts as an attack. `rate` is in 0 .. 1, and no score may be NaN. Errors: InputError
+/// if there is no score.
 float threshold_at_rate(std::span<const float> benign_scores, double rate);
 
 /// Returns the thresholds that at most 1 % and 0.1 % of these scores of benign validation windows exceed.

@@ -14,7 +14,7 @@ struct VgaeStageOptions {
   const TrainingSplit* split = nullptr;     ///< Contains only benign graphs.
   /// The teacher whose Encodings the model also learns; empty: it learns only the data.
   TeacherOutputs teacher = {};
-  int64_t teacher_latent = 0;  ///< Width of the teacher's code.
+  int64_t teacher_latent = 0;  ///< Width of the teacher's code. Used only with a teacher.
   DetectorFacts facts;         ///< Thresholds are added.
   RunOptions run;              ///< model.safetensors is also written to the folder of the run.
 };
@@ -22,9 +22,9 @@ struct VgaeStageOptions {
 /// The memory that train_vgae() would need and get; nothing is written. Errors: those of train_vgae().
 MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
-/// Trains a GraphAutoencoderNeighborhood on benign graphs, sets its thresholds from the benign validation
-/// graphs, and writes it to model.safetensors. Errors: those of fit(); InputError for a graph with an attack,
-/// or if there is no training graph or no validation graph.
+/// Trains a GraphAutoencoderNeighborhood on benign graphs, sets its thresholds from the validation graphs,
+/// and writes it to model.safetensors. Errors: those of DetectorStage::train(); InputError for a graph with
+/// an attack, or if there is no training graph or no validation graph.
 StageResult train_vgae(const VgaeStageOptions& options);
 
 /// The untrained model.

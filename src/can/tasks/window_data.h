@@ -19,14 +19,15 @@ struct WindowDataOptions {
 /// Windows made on the fly from a data set of `frames`, as training uses them.
 class WindowData : public TrainingData {
  public:
-  /// Errors: those of TrainingData; InputError for a set that is not of frames.
+  /// Errors: those of TrainingData and open_windows(); InputError for a set that is not of frames, and for
+  /// one without labels if they are required; UsageError for calibration of a model that sees `id_index`.
   WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options = {});
 
   const FramesView& frames() const { return *frames_; }
   /// The windows with all their features.
   const WindowSource& windows() const { return *windows_; }
   /// The model of benign traffic for DetectorFacts::benign: the profile of behaviour windows, and the timing
-  /// rule of the training windows.
+  /// rule of the training windows. Errors: those of TimingRule::learn().
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
   /// Number of windows after a calibration window that are neither evaluated with its profile nor part of the
   /// other half: 0 with split.rule 1.
@@ -44,7 +45,8 @@ class WindowData : public TrainingData {
   int64_t calibration_gap_;
 };
 
-/// Opens a set for a task that only knows graphs (run/training_data.h:register_opener).
+/// Opens a set for a task that only knows graphs (run/training_data.h:register_opener). `vocabulary` is that
+/// of a trained model; an empty one is learned from the data. Errors: those of WindowData.
 OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe,
                             const MessageIds& vocabulary);
 
