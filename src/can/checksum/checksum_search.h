@@ -12,9 +12,9 @@
 
 namespace plimsoll {
 
-/// Finds the checksum of one ID from its benign payloads, which the caller passes twice: see() learns which
-/// bits change, solve() learns which equations hold. A result holds for all payloads seen. Uses about 10 KB,
-/// whatever the traffic. Not thread-safe.
+/// Finds the checksum of one ID from its benign payloads, which the caller passes twice: all of them to
+/// see(), which learns which bits change, then all of them to solve(), which learns which equations hold.
+/// offer() proposes checksums. Uses about 10 KB, whatever the traffic. Not thread-safe.
 class ChecksumSearch {
  public:
   /// Minimum number of check bits that a CRC must predict: the rank of the differences times the bits of the
@@ -31,8 +31,8 @@ class ChecksumSearch {
 
   void see(uint64_t payload);
   void solve(uint64_t payload);
-  /// Appends the checksums that were found to `to`, the likeliest first. The caller must compare each of them
-  /// with all payloads. `id` is the index of the ID.
+  /// Appends the checksums that were found to `to`, the likeliest first. Some have guessed terms
+  /// (completed()), so the caller must compare each of them with all payloads. `id` is the index of the ID.
   void offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const;
 
  private:

@@ -26,7 +26,7 @@ class ResidueSystem {
   /// Adds an equation. After a contradiction, every further equation is a contradiction.
   Kind add(const Row& values, uint8_t result);
   bool solvable() const { return solvable_; }
-  /// The coefficient of an unknown; none if the equations leave it open.
+  /// The coefficient of an unknown; none if the equations leave it open. The system must be solvable.
   std::optional<uint8_t> coefficient(int unknown) const;
 
  private:

@@ -21,7 +21,7 @@ struct AlarmThreshold {
 /// The contents of a detector's file except its weights (docs/formats/safetensors.md), as
 /// src/can/tasks/detector_file.cc writes them.
 struct DetectorFile {
-  SafetensorsView file;
+  SafetensorsView file;              ///< The whole file, with the weights.
   WindowOptions windows;             ///< The windows that it was trained on.
   TrainedContext known;              ///< Vocabulary of its windows, and benign profile.
   int64_t ids = 0;                   ///< Number of rows of its embedding.
@@ -37,7 +37,7 @@ struct DetectorFile {
   /// Whether the model gets no input that identifies a node's ID.
   bool hides_identity() const;
   /// The threshold for this false-alarm rate; 0 selects the lowest rate. Errors: UsageError that lists the
-  /// rates stored.
+  /// stored rates if this one is not among them; InputError if there are no thresholds.
   float threshold(double rate) const;
 
  private:

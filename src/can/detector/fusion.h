@@ -27,16 +27,19 @@ struct FusedPart {
 inline constexpr size_t kFusedParts = kStatistics + 2;
 const std::array<FusedPart, kFusedParts>& fused_parts();
 
-/// The parts of windows, row by row: [windows, parts]. A part that was not requested is NaN in all rows.
+/// The parts of windows, row by row: [windows, kFusedParts], in the order of fused_parts(). A part that was
+/// not requested is NaN in all rows.
 struct FusedRows {
   Vector<float, Tag::columns> values;
 
   static constexpr size_t kGat = kStatistics;  ///< The column of "gat" in a row.
   static int64_t bytes(int64_t windows);       ///< Bytes of `windows` rows.
 
+  /// Number of windows.
   int64_t size() const;
   std::span<const float> row(int64_t window) const;
   std::span<float> row(int64_t window);
+  /// Adds a window with these kFusedParts parts.
   void add(std::span<const float> parts);
   /// Adds windows whose parts are all NaN.
   void add_empty(int64_t windows);
@@ -47,9 +50,9 @@ struct FusedRows {
 };
 
 /// Combines many parts into one score. Each part is measured by how far it exceeds the values of benign
-/// windows, in units of their spread; the score is the greatest of these. Nothing is learned from attacks. A
-/// window whose score is above 1 is called an attack. Immutable once learned: any number of threads may use
-/// it.
+/// windows, relative to their spread (kBeyondEdge); the score is the greatest of these, scaled. Nothing is
+/// learned from attacks. A window whose score is above 1 is called an attack. Immutable once learned: any
+/// number of threads may use it.
 class Fusion {
  public:
   /// The parts that detect frames that come too soon. `by_id` uses `extra`, with a profile of the vehicle
@@ -58,8 +61,9 @@ class Fusion {
   /// several vehicles and drives, uses `early` and `early_share` where the classifier also finds a window
   /// suspicious.
   enum class Timing : uint8_t { supported, by_id };
-  /// The edge is the value that this share of benign windows exceeds; the unit is the distance from their
-  /// median to the edge.
+  /// The edge of a part is the value that this share of benign windows exceeds, at least 0. The excess of a
+  /// value is its distance from the edge, divided by the distance from the median to the edge, or by
+  /// FusedPart::min_scale if that is greater.
   static constexpr double kBeyondEdge = 0.01;
 
   /// A false-alarm rate, and the score that this share of benign windows exceeds, at least 1 on the scale of
@@ -78,8 +82,8 @@ class Fusion {
 
   /// Whether statistics use a profile of the vehicle itself (Timing::by_id).
   bool is_by_id() const;
-  /// The score; NaN if a part that counts is NaN, or if no part counts, so that the window cannot pass for
-  /// benign.
+  /// The score of a row of FusedRows; NaN if a part that counts is NaN, or if no part counts, so that the
+  /// window cannot pass for benign.
   float score(std::span<const float> parts) const;
   /// The score of each part alone, indexed as fused_parts(); NaN for parts that are ignored.
   std::array<float, kFusedParts> scores_by_part(std::span<const float> parts) const;

@@ -17,10 +17,13 @@ class WindowScorer {
   /// BudgetExceeded.
   WindowScorer(const DetectorFile& model, const GraphSetTables& tables);
 
-  /// The log-odds of an attack. Removes from the graph the columns that are hidden from the model.
+  /// The log-odds of an attack of a block of one graph, with the evidence of unknown IDs if the model counts
+  /// them apart. Removes from the graph the columns that are hidden from the model, so score a graph only
+  /// once. Errors: those of GatNetwork::score().
   float log_odds(GraphBlock& graph);
   /// The parts of a fused score (can/detector/fusion.h), from a behaviour graph and the statistics of its
-  /// frames. Removes columns as log_odds() does. `own_profile` is defined at profile_statistics().
+  /// frames. The autoencoder's part is NaN. Removes columns as log_odds() does. `own_profile` is defined at
+  /// profile_statistics(). The result is valid until the next call.
   std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames, bool own_profile);
   const GatNetwork& network() const { return network_; }
 

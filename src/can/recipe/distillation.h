@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The teachers of gat and vgae in the task distillation.
+/// The teachers of gat and vgae in the task distillation. By default both have the preset `large`.
 struct TeacherSection {
   GatOptions gat;
   VgaeOptions vgae;

@@ -19,9 +19,10 @@ struct WindowLength {
   /// Maximum frames from one window of frames to the next.
   static constexpr int64_t kMaxStride = 1'000'000'000;
 
-  /// Parses a length. Errors: UsageError that lists the accepted forms.
+  /// Parses a length without checking its range: a number of frames may be negative. Errors: UsageError that
+  /// lists the accepted forms.
   static WindowLength parse(std::string_view text);
-  /// Returns the shortest notation with a whole number.
+  /// Returns the length in the largest unit in which it is a whole number.
   std::string text() const;
   friend bool operator==(const WindowLength&, const WindowLength&) = default;
 };

@@ -39,8 +39,10 @@ void visit_keys(Section& calibration, Visit&& visit) {
   visit("calibration", calibration.calibration, Range{0, 1e9});
 }
 
-/// Reads a length; `frames` is the valid range of a length in frames.
+/// Reads a length; `frames` is the valid range of a length in frames, and WindowLength has that of a time.
+/// Errors: UsageError.
 void read_value(const std::string& key, WindowLength& value, const Range& frames, const Written& written);
+/// The text from which read_value() reads this length.
 std::string value_text(const WindowLength& value);
 
 /// Sets the default stride of windows by time, which is the length of a window. Errors: UsageError for
