@@ -16,6 +16,7 @@ class CardTable {
   /// plan_block_sizes().
   CardTable(const RunRequest& request, const PlannedCard& card);
 
+  /// Prints both as tables to stdout.
   void print() const;
   /// Returns {"block_sizes": [...], "gpu_preset": {...} or null, "models": [...]} (docs/command-line.md).
   Json json() const;

@@ -16,7 +16,8 @@
 namespace plimsoll {
 
 /// Parses the command line of `app`, runs the verb that it names and returns the exit code of
-/// docs/command-line.md. Errors become one line on stderr.
+/// docs/command-line.md. Errors become one line on stderr; after Stopped, the signal ends the process. For
+/// the whole process, it ignores SIGXFSZ and has lost mappings reported (io/lost_mapping.h).
 int run_command(CLI::App& app, int argc, char** argv);
 
 /// The options --budget, which most verbs have, and --threads, which verbs have that can use several threads.
@@ -28,7 +29,8 @@ struct Resources {
 
   void add_budget(CLI::App& verb);
   void add_threads(CLI::App& verb);
-  /// Returns the value of --threads or, by default, this process's share of the available processors.
+  /// Returns the value of --threads or, by default, this process's share of the available processors, at
+  /// least 1.
   int thread_count() const;
 };
 
@@ -36,16 +38,17 @@ struct Resources {
 /// measures the memory used.
 class Budget {
  public:
-  /// `max` limits the default budget; 0: no limit. `slack` is the number of bytes set aside for a
-  /// fragmented heap and for memory that libraries hold outside the ledger. Errors: UsageError if --budget is
-  /// not a size; Error with exit code 4 if the budget is below floor and slack, unless `may_be_below` is set:
-  /// then the ledger refuses every allocation. Warns if the budget exceeds the detected limits, unless
+  /// `max` limits the default budget, but not --budget; 0: no limit. `slack` is the number of bytes set aside
+  /// for a fragmented heap and for memory that libraries hold outside the ledger. Errors: UsageError if
+  /// --budget is not a size; Error with exit code 4 if is_below_floor(), unless `may_be_below` is set: then
+  /// the ledger refuses every allocation. Warns if the budget exceeds the detected limits, unless
   /// `for_elsewhere` is set, as for a plan for another machine.
   explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 
   int64_t bytes() const { return bytes_; }
   int64_t floor() const { return meter_.floor(); }
+  /// Whether floor and slack leave nothing of the budget to the ledger.
   bool is_below_floor() const { return bytes_ <= outside_ledger(); }
   /// Returns the part of the budget that is not available to the ledger: floor and slack.
   int64_t outside_ledger() const { return floor() + slack_; }
@@ -53,8 +56,8 @@ class Budget {
   MemoryShare share(int threads) const {
     return {.budget = bytes_, .outside_ledger = outside_ledger(), .threads = threads};
   }
-  /// Returns "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak
-  /// measured 19 MiB".
+  /// Returns the peaks so far, such as "memory: 18.2 MiB of a budget of 256 MiB (floor 3.1 MiB + ledger 15.1
+  /// MiB); anonymous peak measured 19 MiB". A slack that is not 0 is stated after the floor.
   std::string report();
   /// Returns {"budget_bytes", "floor_bytes", "slack_bytes", "ledger_peak_bytes", "anonymous_peak_bytes",
   /// "by_tag": {...}, "held": held_json()}.
@@ -69,7 +72,8 @@ class Budget {
 /// Throws Failure if files of a result that was already printed could not be saved; the message says that it
 /// was printed.
 void require_saved(const Unsaved& unsaved);
-/// Flushes stdout and runs `save`; a signal does not interrupt it. Errors: those of require_saved(), Stopped.
+/// Flushes stdout and runs `save`. A signal does not interrupt `save` unless it takes longer than
+/// kSecondsToStop (cli/interrupt.h); Stopped is thrown after it. Errors: those of require_saved().
 void save_printed(const std::function<void()>& save);
 
 /// Returns [{"source", "bytes", "others_bytes"}].

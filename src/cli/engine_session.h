@@ -16,10 +16,12 @@ namespace plimsoll {
 class EngineSession {
  public:
   /// Opens the device and starts torch's threads before it applies the budget, because the memory of both is
-  /// part of the floor. `exchange` connects the ranks; null: there are no others. Errors: those of
-  /// open_device() and Budget.
+  /// part of the floor. A budget below the floor is no error here: the planner reports it. `exchange`
+  /// connects the ranks; null: there are no others. Errors: those of open_device(); UsageError if --budget is
+  /// not a size.
   EngineSession(const Resources& resources, const DeviceOptions& device, Exchange* exchange);
 
+  /// Returns the limits for work that runs in all threads of the session.
   MemoryShare memory() const { return budget_.share(threads_); }
   /// Null: the CPU.
   TrainingDevice* device() const { return device_.get(); }

@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the inspector for a kind of data set.
+// The inspector of a kind of data set, and the options that it added.
 struct KindInspector {
   std::unique_ptr<Inspector> inspector;
   std::vector<CLI::Option*> options;

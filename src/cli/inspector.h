@@ -13,8 +13,10 @@ namespace plimsoll {
 class Inspector {
  public:
   virtual ~Inspector() = default;
+  /// Returns the kind in the manifest of the data sets that this inspector reads.
   virtual std::string kind() const = 0;
-  /// Adds the options of this inspector. Parsing the command line sets them.
+  /// Adds and returns the options of this inspector. Parsing the command line sets them in this object, which
+  /// must outlive `verb`.
   virtual std::vector<CLI::Option*> add_options(CLI::App& /*verb*/) { return {}; }
   /// Prints a readable summary. Errors: InputError.
   virtual void print(const std::string& folder) const = 0;

@@ -11,13 +11,13 @@ namespace plimsoll {
 /// ends the process at once with the exit code 128 plus its number.
 const std::atomic<bool>& catch_interrupts();
 
-/// Returns interrupt_requested, the flag that these signals set. A Python extension must call this function:
-/// it hides its symbols, so it has its own copy of the variable, which no signal sets.
+/// Returns interrupt_requested (base/interrupt.h), the flag that these signals set. A Python extension must
+/// call this function: it hides its symbols, so it has its own copy of the variable, which no signal sets.
 std::atomic<bool>& stop_flag();
 
 /// Thrown by work that a signal stopped; run_command() then ends the process with that signal.
 struct Stopped {
-  int signal;
+  int signal;  ///< 0: another rank was stopped, not this process.
 };
 
 /// Thrown if `detect --fail-on-alarm` raised an alarm or `check --fail-on-finding` has a finding;
@@ -26,14 +26,16 @@ struct AlarmsRaised {
   static constexpr int kExitCode = 10;
 };
 
-/// Like catch_interrupts(), but throw_if_stopped() also throws Stopped after a signal. If the process is
-/// still running kSecondsToStop seconds later, the signal ends it.
+/// Like catch_interrupts(), and if the process is still running kSecondsToStop seconds after a signal, the
+/// signal ends it.
 void stop_in_order();
+/// Throws Stopped if interrupt_requested is set.
 void throw_if_stopped();
 inline constexpr unsigned kSecondsToStop = 5;
 
-/// Returns a callback for work that publishes its output at the end and calls `progress` regularly. After a
-/// signal, the callback throws Stopped, so that unfinished output is removed.
+/// Calls stop_in_order() and returns a callback for work that publishes its output at the end and reports its
+/// progress regularly. The callback calls `progress`; after a signal, it throws Stopped instead, so that
+/// unfinished output is removed.
 template <typename Progress>
 auto until_stopped(Progress progress) {
   stop_in_order();
@@ -43,7 +45,7 @@ auto until_stopped(Progress progress) {
   };
 }
 
-/// Returns the result of `work`. If a signal made it throw Interrupted after until_stopped(), throws Stopped.
+/// Returns the result of `work`. If `work` throws Interrupted because of a signal, throws Stopped instead.
 template <typename Work>
 auto stopped_in_order(const Work& work) {
   try {

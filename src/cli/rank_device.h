@@ -10,14 +10,14 @@ namespace plimsoll {
 /// Returns the index of the device for this rank: the one that `choice` names or, if several devices are
 /// `visible` to this process, the number of lower ranks on this machine. `exchange` is null without ranks;
 /// otherwise all ranks must call this, because they tell each other on which machine they are. Errors:
-/// NoDevice if there are fewer visible devices than ranks on this machine, but several; RankLost.
+/// NoDevice if this rank would need a device beyond the visible ones; RankLost.
 int index_of_rank(const DeviceChoice& choice, int visible, Exchange* exchange);
 
 /// What a rank has opened, or is about to open.
 struct RankDevice {
-  std::string name;   ///< With its index, such as "cuda:0, NVIDIA H200"; "cpu": none.
-  std::string model;  ///< The model of GPU, such as "NVIDIA H200"; "cpu": none.
-  std::string id;     ///< Differs between the devices of a machine; empty: may be shared.
+  std::string name;   ///< With its index, such as "cuda:0, NVIDIA H200"; "cpu": no GPU.
+  std::string model;  ///< Such as "NVIDIA H200"; "cpu": no GPU.
+  std::string id;     ///< Differs between the devices of a machine; empty: ranks may share the device.
 };
 
 /// Compares the devices of all ranks, which must all call this; does nothing if `exchange` is null. Errors:

@@ -17,7 +17,7 @@ struct RunComparison {
     std::string name;
     std::vector<Json> values;  ///< One per run; null if the run does not have this value.
     Unit unit = Unit::text;
-    bool differs() const;
+    bool differs() const;  ///< Whether the values are not all the same.
   };
   struct Section {
     std::string name;
@@ -25,14 +25,14 @@ struct RunComparison {
   };
   /// A column of metrics.csv by epoch.
   struct Curve {
-    std::string stage;  ///< Name such as "seed-42/gat".
-    size_t run = 0;
-    std::vector<double> values;
+    std::string stage;           ///< Name such as "seed-42/gat".
+    size_t run = 0;              ///< Index into `runs`.
+    std::vector<double> values;  ///< One per epoch.
   };
 
-  std::vector<std::string> runs;
-  std::vector<Section>
-      sections;  ///< Sections recipe (only differences), training, memory, evaluation, and what was run.
+  std::vector<std::string> runs;  ///< Their folders.
+  /// "recipe" (only differences), "training", "memory", "evaluation" and "what was run", in this order.
+  std::vector<Section> sections;
   std::vector<Curve> validation_losses;
 };
 
@@ -40,11 +40,13 @@ struct RunComparison {
 /// InputError that names a folder that is not a run.
 RunComparison compare_runs(const std::vector<std::filesystem::path>& folders);
 
-/// Formats a value as readable text, such as "12.3 MiB".
+/// Formats a value as readable text, such as "12.3 MiB"; null becomes "-".
 std::string text_of(const Json& value, RunComparison::Unit unit);
+/// Returns {"runs": [...], SECTION: {ROW: [a value per run], ...}, ...}.
 Json comparison_json(const RunComparison& comparison);
+/// Returns a table per section that has rows.
 std::string comparison_text(const RunComparison& comparison);
-/// The comparison as a page (telemetry/report.h).
+/// Returns the comparison as a page (telemetry/report.h).
 Markup comparison_page(const RunComparison& comparison);
 
 }  // namespace plimsoll

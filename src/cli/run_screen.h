@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 /// Returns the output of `plimsoll top`. `runs` has the result of RunStatus::look() for each run, `width` is
-/// the number of columns of the terminal, and `now` is the time in seconds since 1970.
+/// the number of columns of the terminal, at which lines break, and `now` is the time in seconds since 1970.
 std::string run_screen(const std::vector<Json>& runs, int width, double now);
 
 }  // namespace plimsoll

@@ -93,6 +93,7 @@ SlurmDevice device_of_job(const SlurmOptions& options, int64_t whole, const Stag
           .on_host = is_stand_in(options) ? budget : 0};
 }
 
+// Trains the first stage for options.trial seconds and returns the estimated seconds of the run; 0: no trial.
 double seconds_of_run(const SlurmOptions& options, RunRequest request, const StagePlans& plans) {
   if (options.trial == 0) return 0;
   std::optional<Progress> progress(std::in_place, "trial", "seconds");

@@ -15,12 +15,12 @@
 namespace plimsoll {
 
 // Two programs know the verbs that need torch: plimsoll parses and checks their options and then executes
-// plimsoll-train, which parses them again and does the work.
+// plimsoll-train or Python (RunsIn), which parses them again and does the work.
 
 struct DeviceOptions {
   std::string device = "cpu";
   std::string budget;  ///< Value of --device-budget; empty: the default of the verb.
-  std::string model;   ///< Required model of the device, from device/device_models.h; empty: any.
+  std::string model;   ///< Value of --device-model, from device/device_models.h; empty: any model.
 };
 
 struct TrainOptions {
@@ -31,12 +31,13 @@ struct TrainOptions {
   Resources resources;
   int64_t prefetch = 2;
   DeviceOptions device;
-  std::optional<int64_t> scratch;  ///< Bytes; unset: four times the size of the graph's columns.
-  int ranks = 1;                   ///< Number of processes on this machine that train together.
+  /// Bytes for spilled samples and blocks; unset: four times the graph's columns, within bounds.
+  std::optional<int64_t> scratch;
+  int ranks = 1;  ///< Number of processes on this machine that train together.
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< Empty: all stages.
   std::filesystem::path teacher;    ///< Model file of the teacher; empty: a teacher is trained.
-  std::string verify = "auto";      ///< "auto", or "full": verify every checksum of the data set.
+  std::string verify = "auto";      ///< "full": verify every checksum; "auto": some, of a large data set.
   bool enforce = false;
   bool profile = false;
   bool resume = false;
@@ -54,11 +55,10 @@ struct PlanOptions {
   int ranks = 1;
   std::string network;  ///< Speed of the network between the ranks; empty: no estimate of the run's speed.
   std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
-  double graphs_per_s =
-      0;  ///< Measured rate from which the hours of a run on a GPU are estimated; 0: not stated.
+  double graphs_per_s = 0;              ///< Rate to estimate a GPU run's hours from; 0: not stated.
   DeviceOptions device;
-  std::vector<std::string>
-      table;  ///< Budgets for which models of several sizes are planned; empty: plan only the recipe's model.
+  /// Budgets for which models of several sizes are planned; empty: only the model of the recipe is planned.
+  std::vector<std::string> table;
   bool profile = false;
   std::filesystem::path snapshot;  ///< Empty: no snapshot.
   bool json = false;
@@ -83,7 +83,7 @@ struct SlurmOptions {
 struct EvaluateOptions {
   std::filesystem::path run;
   std::filesystem::path data;
-  std::string split;
+  std::string split;      ///< Empty: all splits that were not used for training.
   bool baseline = false;  ///< Whether to compare with a baseline, for tasks that have one.
   std::shared_ptr<const TaskOptions> of_task;  ///< Options that only some tasks have; null: none.
   std::string verify = "auto";                 ///< Has the same meaning as for train.
@@ -98,7 +98,7 @@ struct PredictOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::filesystem::path out;
-  std::filesystem::path nodes;
+  std::filesystem::path nodes;  ///< File with the nodes to predict; empty: all.
   bool embeddings = false;
   bool csv = false;
   Resources resources;
@@ -109,6 +109,7 @@ struct PredictOptions {
   bool json = false;
 };
 
+// Each function adds a verb, whose callback calls `run` with the parsed options.
 void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run);
 void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& run);
 void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run);
@@ -123,7 +124,7 @@ enum class RunsIn {
   python_as_rank     ///< Python if --ranks is more than 1 or if a launcher started this process as a rank.
 };
 
-/// The table of the verbs that need torch. Each calls run(options, RunsIn).
+/// Returns the table of the verbs that need torch. The callback of each calls run(options, RunsIn).
 template <typename Run>
 std::vector<Verb> trainer_verbs(const Run& run) {
   const auto verb = [&](std::string_view name, auto* add, RunsIn where) {

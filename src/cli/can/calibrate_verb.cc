@@ -31,8 +31,8 @@ struct CalibrateVerbOptions {
   bool json = false;
 };
 
-// Ingests captures into a folder next to the output; the folder is removed at the end. `truncated` receives
-// the truncated captures.
+// Merges detectors or calibrates one. Captures are ingested into a folder next to the output, which is
+// removed at the end; a data set of frames is read as it is. `truncated` receives the truncated captures.
 CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;

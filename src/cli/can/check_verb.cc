@@ -29,7 +29,8 @@ struct CheckVerbOptions {
   Resources resources;
 };
 
-// Indexed by channel. A DBC describes one bus, so gaps and counters are checked per channel.
+// The rules of each channel, by its name; "" if frames have no channel. A DBC describes one bus, so gaps and
+// counters are checked per channel.
 using Channels = std::map<std::string, DbcRules>;
 
 void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, Channels& channels) {

@@ -113,7 +113,7 @@ Incidents::Options incident_options(const DetectVerbOptions& options) {
   return incidents;
 }
 
-// Reports suppressed alarms, so that their absence is not mistaken for benign traffic.
+// Reports suppressed events and alarms, so that their absence is not mistaken for benign traffic.
 void report_dropped_alarms(const DetectCounts& counts) {
   const int64_t events = counts.over_rate + counts.over_bytes;
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;

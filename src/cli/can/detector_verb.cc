@@ -62,13 +62,13 @@ struct DetectorVerbOptions {
   bool force = false;
 };
 
-/// Runs verbs of this program one after the other, as if a user had typed them.
+// Runs verbs of this program one after the other, as if a user had typed them.
 class Steps {
  public:
   Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
 
-  /// Runs a verb. Its standard output is written to the file `output`; empty: to stderr. Errors: Error with
-  /// the exit code of the failed verb; Stopped if a signal to this process ended the verb; Failure.
+  // Runs a verb. Its standard output is written to the file `output`; empty: to stderr. Errors: Error with
+  // the exit code of the failed verb; Stopped if a signal to this process ended the verb; Failure.
   void run(std::vector<std::string> words, const fs::path& output = {}) {
     throw_if_stopped();
     std::string line = "plimsoll";

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Adds the field `truncated_at` of --json: for each truncated source, the byte at which it ends. Adds
+/// Adds the field `truncated_at` of --json: an object with the byte at which each truncated source ends. Adds
 /// nothing if no source is truncated.
 void add_truncated(const std::vector<Recording>& recordings, Json& json);
 
