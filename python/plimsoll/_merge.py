@@ -19,9 +19,10 @@ def merge(
     budget: Budget = None,
     progress: Progress = None,
 ) -> DataSet:
-    """Joins all shards of one `frames` or `graph_set` data set and opens the result.
+    """Joins all shards of one `frames`, `graph_set` or `graph` data set and opens the result.
 
-    The result is byte for byte the data set that `plimsoll.ingest.can` or `plimsoll.windows` makes without `shard`.
+    The result is byte for byte the data set that `plimsoll ingest can`, `windows` or `ingest graph` makes without
+    `--shard`.
 
     - `shards`: paths of all shards, in any order.
     - `out`: path of the new data set.

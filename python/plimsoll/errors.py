@@ -71,6 +71,6 @@ class BudgetExceeded(Error, MemoryError):
 
 
 class MissingPackage(Error, ImportError):
-    """torch or PyTorch Geometric is needed and cannot be imported."""
+    """A package that the call needs, such as torch, cannot be imported."""
 
     exit_code = 2

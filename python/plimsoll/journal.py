@@ -38,10 +38,11 @@ class RunJournal:
     - `stage`, `seed`: name of the stage and seed of the run; the journal is in `run`/seed-SEED/STAGE.
     - `settings`: values that `compare` shows in place of a recipe.
     - `trackers`: as `run.trackers` in a recipe. A missing package is a `UsageError` before anything is written.
-    - `resume`: continue the run in the folder; repeated epochs replace their earlier rows. Without it a folder that
-      holds a run is refused.
+    - `resume`: continue the run in the folder; repeated epochs replace their earlier rows, and the manifest is
+      replaced. Without it a folder that has a manifest.json is refused.
 
-    If the block ends without `end()`, the run is recorded as interrupted. Not thread-safe.
+    Nothing is written before `start`. If the block ends without `end()`, the run is recorded as interrupted. Not
+    thread-safe.
 
     Errors: `UsageError`; `Failure` if another process is writing this run.
     """

@@ -124,7 +124,7 @@ class budget(ContextDecorator):
     It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a separate block.
 
     - `size`: bytes, or text such as "2GiB", or "80%" of the detected limit (SLURM, cgroups, ulimit, RAM). None means
-      that limit minus 64 MiB.
+      that limit minus 64 MiB, or half of it if that is more.
     - `device`: "cpu" for the process, "cuda" for the GPU.
 
     A torch tensor on the CPU that would exceed the budget is refused: the operation, forward or backward, raises
@@ -132,7 +132,7 @@ class budget(ContextDecorator):
     are refused in the same way. The budget covers all anonymous memory of the process: what the interpreter, libraries
     and earlier tensors hold is measured every 20 ms. Because that memory can grow at any time, 8 MiB plus a fiftieth of
     the budget are kept free for it. If budgets are nested, the smallest applies. A budget applies to all threads;
-    entering and leaving are thread-safe.
+    entering and leaving are thread-safe. The first use replaces torch's allocator on the CPU until the process ends.
 
     With `device="cuda"` it is a budget of the GPU (docs/gpu.md#python). Enter it before torch's first tensor on the
     GPU. It covers driver, libraries and tensors from then on until the process ends; another budget may be entered

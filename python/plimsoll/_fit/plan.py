@@ -47,7 +47,8 @@ class Plan:
     worst: Size  #: The batch that needs the most memory.
     operation: str  #: torch's operation at the peak of its step.
     held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by allocating operation, the largest first.
-    exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
+    exact: bool  #: Whether the worst batch was run and the steps that were run determine the needs of all batches. Otherwise
+    #: needs are estimates or bounds.
     difference: str  #: The operation whose allocations depend on more than a batch's counts, so that batches not run are
     #: estimates; "" if there is none.
     largest_batch: int | None  #: Maximum number of graphs that fit the budget, or the detected limit, whatever graphs they are;

@@ -1,4 +1,4 @@
-"""`python -m plimsoll.baseline RUN --data DIR`: what `plimsoll evaluate --baseline` starts."""
+"""Runs `python -m plimsoll.baseline RUN --data DIR`, which `plimsoll evaluate --baseline` starts."""
 
 from __future__ import annotations
 

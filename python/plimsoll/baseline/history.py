@@ -1,4 +1,4 @@
-"""The columns of history of the seeds of a task: what trees read in place of a graph."""
+"""Columns that summarise the history of each seed of a task: the input of trees, in place of a graph."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Ints = NDArray[np.int64]
 
 
 class EdgeHistory:
-    """The rows that one edge type links to an entity, in the order of time.
+    """The rows that one edge type links to the nodes of an entity type, each node's in the order of time.
 
-    For E edges it has 16 bytes per edge, and 16 more per edge for each numeric column of the linked rows.
+    It holds 16 bytes per edge, and 16 more per edge for each numeric column of the linked rows.
     """
 
     def __init__(self, graph: TypedGraph, edges: EdgeType, hidden: set[str]) -> None:
@@ -32,8 +32,9 @@ class EdgeHistory:
                          if name[0] == edges.name[0] and name[2] != edges.name[2] and name[1].startswith("f2p_")]
 
     def columns(self, nodes: Ints, ends: Ints, days: list[int]) -> list[Floats]:
-        """Returns [seeds] for each: counts and means of the last days of histories that end at `ends`; the number of all
-        rows; the days since the latest and the first; and the parents of the latest row, as categories.
+        """Returns columns [seeds] of histories that end at the times `ends`: for each number of `days`, the number of rows
+        in these last days and the means of their columns; the same for all rows; the days since the latest row and the
+        first; and the parents of the latest row, as categories.
         """
         first, last = self._ptr[nodes], self._before(nodes, ends)
         columns = []
@@ -50,7 +51,7 @@ class EdgeHistory:
         return columns
 
     def _before(self, nodes: Ints, ends: Ints) -> Ints:
-        """The end of the part of each node's list whose times are not later than `ends`: a binary search in all lists at once."""
+        """Returns the end of the part of each node's list that is not later than its time in `ends`, by binary searches in step."""
         low, high = self._ptr[nodes].copy(), self._ptr[nodes + 1].copy()
         while (open_ := low < high).any():
             middle = (low + high) // 2
@@ -61,7 +62,7 @@ class EdgeHistory:
 
 
 def _sums(values: NDArray[np.generic], valid: NDArray[np.bool_], sources: Ints) -> tuple[NDArray[np.float64], Ints]:
-    """Sums and counts of the values of the first edges: [E + 1] each."""
+    """Returns prefix sums and prefix counts of the known values of the edges, [E + 1] each."""
     numbers = np.asarray(values, np.float64)[sources]
     known = valid[sources] & np.isfinite(numbers)
     return np.concatenate([[0], np.cumsum(np.where(known, numbers, 0))]), np.concatenate([[0], np.cumsum(known)])
@@ -73,7 +74,7 @@ def _means(sums: tuple[NDArray[np.float64], Ints], begin: Ints, end: Ints) -> Fl
 
 
 def _parents(edges: EdgeType, rows: int) -> Ints:
-    """The row to which a foreign key of each row refers; -1 without one."""
+    """Returns the row to which the foreign key of each row refers; -1 without one."""
     sources, targets = edges.edge_index
     parents = np.full(rows, -1, np.int64)
     parents[sources] = targets
@@ -81,7 +82,7 @@ def _parents(edges: EdgeType, rows: int) -> Ints:
 
 
 def histories(graph: TypedGraph, entity: str, hidden: set[tuple[str, str]]) -> list[EdgeHistory]:
-    """The edge types with times into an entity."""
+    """Returns the histories of an entity type: one for each edge type with times that leads into it."""
     found = []
     for name in graph.edge_types:
         edges = graph[name]
@@ -91,7 +92,9 @@ def histories(graph: TypedGraph, entity: str, hidden: set[tuple[str, str]]) -> l
 
 
 def own_columns(graph: TypedGraph, entity: str, nodes: Ints, hidden: set[tuple[str, str]]) -> list[Floats]:
-    """The entity's own numbers, booleans and codes of categories: [seeds] for each."""
+    """Returns the numbers, booleans and codes of categories of the seeds' own nodes: columns [seeds]. Missing numbers are NaN,
+    missing categories -1.
+    """
     rows = graph[entity]
     columns = []
     for name in rows.columns:

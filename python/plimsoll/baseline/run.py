@@ -1,4 +1,4 @@
-"""What a baseline needs to know of a run of the task `relational`: its seeds, labels and which rows they may see."""
+"""The facts about a run of the task `relational` that a baseline needs: seeds, labels, and the rows that seeds may see."""
 
 from __future__ import annotations
 
@@ -58,12 +58,14 @@ class BaselineRun:
         return histories(self.graph, self.task.entity, self.hidden)
 
     def seeds(self, split: str) -> tuple[Ints, Ints]:
-        """Nodes and times of the labelled seeds of a split."""
+        """Returns the nodes and times of the labelled seeds of a split, i64 each."""
         seeds, labelled = self.task[split], self._labelled(split)
         return np.asarray(seeds.nodes, np.int64)[labelled], _times(seeds.time, split)[labelled]
 
     def labels(self, split: str) -> NDArray[np.float64]:
-        """The labels of the labelled seeds. Texts are numbered as in the split train, as the network numbers its classes."""
+        """Returns the labels of the labelled seeds. Texts have their numbers in the split train, as in the network; texts that
+        it does not have are NaN.
+        """
         seeds = self.task[split]
         labels = np.asarray(seeds.target, np.float64)[self._labelled(split)]
         if not seeds.has_texts:
@@ -73,13 +75,15 @@ class BaselineRun:
         return numbers[labels.astype(np.int64)]
 
     def ends(self, split: str, times: Ints, copy: int) -> Ints:
-        """The latest times from which seeds see rows. A copy of the training seeds has a lag of another split's seed each."""
+        """Returns the latest times of rows that seeds see. In a copy of the training seeds, each seed has the lag of a random
+        seed of another split.
+        """
         if split == "train" and self.is_lagged:
             times = times - np.random.default_rng([self.seed, copy]).choice(self._lags, len(times))
         return np.minimum(times, self._last)
 
     def objective(self) -> dict[str, Any]:
-        """LightGBM's names of the loss, and of the figure by which it stops."""
+        """Returns LightGBM's names of the loss, and of the metric by which it stops."""
         if self.task.type == "regression":
             return {"objective": "regression_l1" if self._recipe.get("relational.loss") == "absolute" else "regression", "metric": "l1"}
         if self.task.type == "binary_classification":
@@ -87,7 +91,7 @@ class BaselineRun:
         return {"objective": "multiclass", "metric": "multi_logloss", "num_class": self._classes()}
 
     def _classes(self) -> int:
-        """The number of outputs of the network, which also counts the labels of validation seeds."""
+        """Returns the number of outputs of the network, which also covers the labels of validation seeds."""
         return max(2, 1 + max(int(self.labels(split).max()) for split in ("train", "val")))
 
     @property
@@ -120,7 +124,7 @@ def _times(time: NDArray[np.int64] | None, split: str) -> Ints:
 
 
 def _read_recipe(path: Path) -> dict[str, str]:
-    """The keys of a run's recipe, as `train` writes it: sections of `  KEY: VALUE` lines."""
+    """Returns the values of a run's recipe by keys such as "relational.task", from the format that `train` writes."""
     try:
         lines = path.read_text().splitlines()
     except OSError as error:

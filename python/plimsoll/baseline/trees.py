@@ -34,7 +34,7 @@ def train_baseline(run: Path, data: Path, *, threads: int = 1) -> None:
 
 
 def _train(lightgbm: Any, run: BaselineRun, threads: int) -> Any:
-    """The booster with the best validation score."""
+    """Returns the booster with the best validation score."""
     copies = LAGGED_COPIES if run.is_lagged else 1
     labels = run.labels("train")
     columns = np.concatenate([_columns(run, "train", copy) for copy in range(copies)])
@@ -47,7 +47,7 @@ def _train(lightgbm: Any, run: BaselineRun, threads: int) -> Any:
 
 
 def _columns(run: BaselineRun, split: str, copy: int = 0) -> Floats:
-    """[seeds, columns] of the labelled seeds of a split."""
+    """Returns f32 [seeds, columns] for the labelled seeds of a split."""
     nodes, times = run.seeds(split)
     ends = run.ends(split, times, copy)
     columns = own_columns(run.graph, run.task.entity, nodes, run.hidden)

@@ -33,7 +33,7 @@ class Attention(DataSet):
 
     @property
     def y(self) -> NDArray[np.int64]:
-        """i64 [W]: 1 if the window holds an attack, -1 if it is unlabelled."""
+        """i64 [W]: 1 if the window has a frame labelled as an attack, else 0, also without labels."""
         return self._column("y")
 
     @property

@@ -22,8 +22,8 @@ class Verdict:
     frames: int  #: Number of frames in the window.
     time_ns: int  #: Time of its last frame in nanoseconds.
     score: float  #: The fused score, scaled so that a window is an alarm above 1; log-odds if the detector has no fused score.
-    alarm: bool  #: Whether `score` is above the threshold.
-    parts: dict[str, float]  #: The separate scores of the parts of a fused score; empty without a fused score.
+    alarm: bool  #: Whether `score` is above the threshold or NaN; False for the last, shorter window unless it is the only one.
+    parts: dict[str, float]  #: The finite scores of the parts of a fused score; empty without a fused score.
     attack: bool | None  #: Whether one of its frames is labelled as an attack; None without labels.
 
 
@@ -42,8 +42,9 @@ class Detector:
     - `adopt`: CAN IDs, in hex, of devices that joined after the calibration. They count as known; their timing and
       payloads are not checked.
 
-    It holds only the frames of one window in memory. Not thread-safe. Errors: `InputError` for the file, `UsageError`
-    for options and columns.
+    It holds only the frames of one window and of its look-back and look-ahead in memory. Not thread-safe. Errors:
+    `InputError` for the file, and for frames without the times or channels that the detector needs; `UsageError` for
+    options and columns.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Detector:
     def begin(
         self, *, has_time: bool = True, has_payload: bool = True, width: int = 8, channels: Sequence[str] = ()
     ) -> None:
-        """Starts another recording.
+        """Starts another recording. Frames of an earlier one that are not yet in a returned window are dropped.
 
         - `has_time`, `has_payload`: whether frames have times and payloads.
         - `width`: payload columns per frame, in bytes.
@@ -84,7 +85,12 @@ class Detector:
         self._has_recording = True
 
     def add(self, frames: FrameColumns) -> list[Verdict]:
-        """Adds the next frames of a stream and returns the results for the windows that are now complete."""
+        """Adds the next frames of a stream and returns the results for the windows that are now complete.
+
+        A calibrated detector waits for 100 frames after a window (docs/detect.md#windows). Before `begin`, the first
+        call starts a recording whose frames have times, payloads and no merged channels. A jump in time, such as a
+        clock that is set back, also starts another recording.
+        """
         if not self._has_recording:
             self.begin(width=frames.data.shape[-1])
         columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label, frames.channel
@@ -96,7 +102,7 @@ class Detector:
         return [_verdict(found) for found in self._detector.end()]
 
     def judge(self, frames: Frames, recording: Recording) -> list[Verdict]:
-        """Returns the results for all windows of one recording of a data set."""
+        """Returns the results for all windows of one recording of a data set. Starts with `begin` and ends with `end`."""
         self.begin(
             has_time=recording.has_time,
             has_payload=recording.has_payload,

@@ -29,7 +29,7 @@ def can(
     - `frames`: number of frames in all recordings together.
     - `seed`: random seed, 0 or more. The same `frames`, `seed`, `vehicles` and `attacks` give the same bytes.
     - `vehicles`: number of vehicles, 2 to 64. The last one is never used for training.
-    - `attacks`: names of the attacks to simulate.
+    - `attacks`: names of the attacks to simulate (docs/simulator.md#the-attacks), or none.
     - `force`, `budget`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts frames.
 

@@ -32,12 +32,13 @@ def from_points(
 
     - `points`: yields one point set at a time, [n, 2] or [n, 3]. Sets with two coordinates get z = 0.
     - `path`: path of the `graph_set`.
-    - `knn`: number of neighbours, 1 to 65535. Edges lead into each point from its nearest other points, nearest
-      first; at equal distance the lower index comes first.
+    - `knn`: number of neighbours, 1 to 65535, or all other points if a set has fewer. Edges lead into each point from
+      its nearest other points, nearest first; at equal distance the lower index comes first.
     - `features`: node features of each set, [n, F]. Without them nodes have one feature, a 1.
     - `y`: the class of each set, a whole number, or its regression targets, floating-point numbers [T] or a single
       one.
-    - `force`, `budget`, `progress`: as in `from_pyg`.
+    - `force`: replace an existing data set; without it, any existing output is refused.
+    - `budget`, `progress`: as in `from_pyg`.
 
     Numbers that float32 cannot represent exactly are refused. `plimsoll.ingest.points` does the same with files. If
     the call fails, the output stays as it was. Errors: `UsageError` naming the set, `Failure`, `BudgetExceeded`.

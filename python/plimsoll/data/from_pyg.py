@@ -80,9 +80,9 @@ def from_pyg(
     - `dataset`: anything that yields `Data` objects, or a mapping from split names to such; or one `Data` or `HeteroData`.
     - `path`: path of the new data set.
     - `leave_out`: attributes to ignore. Any other attribute that cannot be stored is refused.
-    - `force`: replace an existing data set. Without it, an output that has the same columns already is opened, with a
-      warning.
-    - `budget`: for the buffers of the columns, at most 1.75 MiB.
+    - `force`: replace an existing data set. Without it, an existing data set is compared with a new one, which is
+      written next to it and deleted; if they have the same columns, it is opened, with a warning.
+    - `budget`: limits the buffers of the columns, which need at most 1.75 MiB.
     - `progress`: called with the number of finished graphs and the total, which is 0 if it is not known.
     - `tables`: `features`, `recordings` and `vocabulary` as in the manifest of a `graph_set`
       (docs/formats/graph-set.md). Without them features are named x_0, x_1, ... and edge_attr_0, ..., and there are

@@ -134,7 +134,7 @@ class GraphSet(DataSet, Graphs):
 
     @property
     def y(self) -> NDArray[np.int64]:
-        """i64 [G]: class of each graph."""
+        """i64 [G]: class of each graph, -1 if it is unlabelled."""
         return self._column("y")
 
     @property

@@ -19,7 +19,7 @@ class GraphView:
     x: NDArray[np.float32]  #: [n, F], node features.
     edge_index: NDArray[np.int32]  #: [2, e], sources and targets, numbered within the graph.
     edge_attr: NDArray[np.float32]  #: [e, K], edge features.
-    y: int  #: Class of the graph.
+    y: int  #: Class of the graph, -1 if unlabelled.
     node_y: NDArray[np.int64] | None  #: [n], class of each node, -1 if unlabelled; None without this column.
     target: NDArray[np.float32] | None = None  #: [T], regression targets, NaN if unknown; None without this column.
     node_target: NDArray[np.float32] | None = None  #: [n, T], targets of each node; None without this column.

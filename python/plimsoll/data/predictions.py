@@ -11,7 +11,7 @@ from plimsoll.data.data_set import DataSet
 
 
 class Predictions(DataSet):
-    """A `predictions` data set: R rows, one for each graph, window or node of the data, in the order of the data.
+    """A `predictions` data set: R rows, one for each graph, window, node or seed, in the order of the data or of `nodes`.
 
     Missing columns are None.
     """
@@ -25,7 +25,7 @@ class Predictions(DataSet):
 
     @property
     def probability(self) -> NDArray[np.float32] | None:
-        """f32 [R, C]: probability of each class. Each row sums to 1."""
+        """f32 [R, C]: probability of each class, whose rows sum to 1; or of each of several labels."""
         return self._optional("probability")
 
     @property
@@ -50,7 +50,7 @@ class Predictions(DataSet):
 
     @property
     def items(self) -> str:
-        """The kind of the rows: graphs, windows or nodes."""
+        """The kind of the rows: graphs, windows, nodes or seeds."""
         return str(self.manifest["items"])
 
     def __len__(self) -> int:

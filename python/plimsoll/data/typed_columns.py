@@ -74,7 +74,7 @@ class Columns:
         return self._graph._column(entry["valid"]).view(bool)
 
     def vocabulary(self, column: str) -> list[str]:
-        """Returns the text of each code of a category. Errors: `UsageError` for a column that is not a category."""
+        """Returns the text of each code of a category or multi-category. Errors: `UsageError` for other columns."""
         entry = self._column(column)
         if "vocabulary" not in entry:
             raise UsageError(f"column {column!r} of {self._entry['name']!r} is a {entry['meaning']}, expected a category")

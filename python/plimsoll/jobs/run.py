@@ -25,11 +25,13 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True)
 class TrainReport:
-    """The result of a training run."""
+    """The result of a training run. If the stages that ran make no model that the run is about, `model` is `Path()`,
+    `weights` None, `validation_loss` NaN, and `parameters` and `best_epoch` are 0.
+    """
 
     run: Path  #: The folder of the run.
     model: Path  #: The model file; after a distillation the chosen detector.
-    weights: str | None  #: Hash of the model's weights; None if the stages that ran make no such model.
+    weights: str | None  #: Hash of the model's weights.
     parameters: int
     best_epoch: int
     validation_loss: float  #: Validation loss of the best epoch.
@@ -158,9 +160,10 @@ def evaluate(
 
     - `run`, `data`: folder of the run and path of the data set.
     - `split`: evaluate only this split.
-    - `scores`: write the score of every window to this file.
+    - `scores`: write the score of every window to this file, as CSV.
     - `attention`: write the IDs, edges and attention weights of a GAT to this folder (docs/formats/attention.md).
-    - `calibrate`: number of first benign windows of each recording to calibrate on.
+    - `calibrate`: number of first benign windows of each recording to calibrate on, 0 for none; by default
+      `data.calibration` of the recipe. These windows are not evaluated.
     - `budget`, `threads`, `progress`: as in `train`.
 
     Processes of an initialised torch.distributed share the work, as in `train`. A `RuntimeWarning` names files that

@@ -36,7 +36,7 @@ class ClusterData:
       num_parts nodes, rounded up (Stanton and Kliot, KDD 2012; Nishimura and Ugander, KDD 2013). It sees the
       neighbours in a node's row: only one direction of a directed graph. "metis" runs METIS_PartGraphKway (Karypis
       and Kumar, SIAM J. Sci. Comput. 1998), as torch_geometric.loader.ClusterData does, in a separate process. It
-      mostly cuts fewer edges, but takes longer and needs about 64 bytes per node and 80 per neighbour, in both
+      mostly cuts fewer edges, but takes longer and needs about 70 bytes per node and per neighbour, in both
       directions; it only aims at the limit on nodes. At most 2^30 nodes and 2^29 edges.
     - `slack`: fraction by which a part may exceed its share of the nodes.
     - `keep_inter_cluster_edges`: whether `clusters[i]`, part `i` as a `Data`, also has the edges from other parts.
@@ -45,7 +45,7 @@ class ClusterData:
     - `sparse_format`, `recursive`, `save_dir`, `filename`, `log`: arguments of PyTorch Geometric's `ClusterData`.
       `sparse_format` is the order of edges of a `Data`; the others are accepted and ignored. Nothing is saved: keep
       `parts`.
-    - `budget`: for partitioning, as in `plimsoll.ingest.graph`. The ledger counts `parts` under `columns`.
+    - `budget`: for partitioning, as in `plimsoll.windows`. The ledger counts `parts` under `columns`.
 
     For a `Data` it also has the attributes of PyTorch Geometric's class (`partition`, `clusters[i]`). Parts are the
     same on every machine (measurements: bench/results/clusters.md).
