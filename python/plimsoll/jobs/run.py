@@ -162,8 +162,8 @@ def evaluate(
     - `split`: evaluate only this split.
     - `scores`: write the score of every window to this file, as CSV.
     - `attention`: write the IDs, edges and attention weights of a GAT to this folder (docs/formats/attention.md).
-    - `calibrate`: number of first benign windows of each recording to calibrate on, 0 for none; by default
-      `data.calibration` of the recipe. These windows are not evaluated.
+    - `calibrate`: number of first benign windows of each recording to calibrate on, which are not evaluated; 0 for
+      none, None for the number in the recipe.
     - `budget`, `threads`, `progress`: as in `train`.
 
     Processes of an initialised torch.distributed share the work, as in `train`. A `RuntimeWarning` names files that

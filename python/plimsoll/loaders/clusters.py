@@ -45,7 +45,8 @@ class ClusterData:
     - `sparse_format`, `recursive`, `save_dir`, `filename`, `log`: arguments of PyTorch Geometric's `ClusterData`.
       `sparse_format` is the order of edges of a `Data`; the others are accepted and ignored. Nothing is saved: keep
       `parts`.
-    - `budget`: for partitioning, as in `plimsoll.windows`. The ledger counts `parts` under `columns`.
+    - `budget`: for partitioning, as in `plimsoll.ingest.graph`, but by default the detected limit minus 64 MiB. The
+      ledger counts `parts` under `columns`.
 
     For a `Data` it also has the attributes of PyTorch Geometric's class (`partition`, `clusters[i]`). Parts are the
     same on every machine (measurements: bench/results/clusters.md).
