@@ -92,9 +92,7 @@ def histories(graph: TypedGraph, entity: str, hidden: set[tuple[str, str]]) -> l
 
 
 def own_columns(graph: TypedGraph, entity: str, nodes: Ints, hidden: set[tuple[str, str]]) -> list[Floats]:
-    """Returns the numbers, booleans and codes of categories of the seeds' own nodes: columns [seeds]. Missing numbers are NaN,
-    missing categories -1.
-    """
+    """Returns the numbers, booleans and codes of categories of the seeds' own nodes, columns [seeds]; NaN if missing."""
     rows = graph[entity]
     columns = []
     for name in rows.columns:
