@@ -86,7 +86,8 @@ def couples_graphs(case: Case, model: torch.nn.Module, graphs: list[Any]) -> boo
     def loss(some: list[Any]) -> tuple[float, float]:
         batch = Batch.from_data_list([graph.clone() for graph in some])
         share = float(shares(batch))
-        return (float(case.loss(forward(model, batch), batch.y)) if share else 0.0), share
+        value = float(case.loss(forward(model, batch), batch.y)) if share else 0.0
+        return (0.0, 0.0) if math.isnan(value) else (value, share)  # The loss of ignored labels alone is NaN.
 
     with torch.no_grad():
         whole, alone = loss(graphs[:9])[0], [loss([graph]) for graph in graphs[:9]]

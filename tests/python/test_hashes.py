@@ -54,6 +54,8 @@ def test_ranks_have_the_same_weights(recipe, data, tmp_path, monkeypatch):
     except RuntimeError as error:
         if "2 ranks, but a step has 1 blocks" in str(error):
             pytest.skip("a step of it on this small data has one block")
+        if "training.lanes is 1" in str(error):
+            pytest.skip("its recipe has one lane, so one rank")
         raise
     assert found == table[recipe][level]
 

@@ -27,7 +27,7 @@ RUNS = {
     "giant-gcn": ("giant", "task: node_classification\n" + GIANT + "gnn: {hidden: 64, layers: 2, conv: gcn, jk: cat}\n"),
     "links": ("links", "task: link_prediction\n" + GIANT + "gnn: {hidden: 32, layers: 2, conv: gat}\n"),
     "detection": ("frames", "task: detection\n" + SMALL + "gat: {hidden: 8, layers: 2}\n"),
-    "autoencoder": ("frames", "task: autoencoder\n" + SMALL + "vgae: {hidden: [16]}\n"),
+    "autoencoder": ("frames", "task: autoencoder\n" + SMALL + "vgae: {hidden: [16], latent: 8}\n"),
 }
 
 
@@ -35,9 +35,10 @@ RUNS = {
 def trained(run, seal, tmp_path_factory):
     """trained(name): the folder of a run, and its data; both are made once."""
     folder = tmp_path_factory.mktemp("runs")
+    (folder / "data").mkdir()
 
     def data(kind):
-        path = folder / kind
+        path = folder / "data" / kind
         if path.exists():
             return path
         if kind == "trees":

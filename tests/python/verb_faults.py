@@ -84,11 +84,12 @@ class Harness:
     def command(self, name: str, place: Path) -> list[str]:
         return [str(word) for word in (self.program, *VERBS[name].words(self.inputs, place))]
 
-    def start(self, command: list[str], place: Path, write: float = 0, number: int = 0) -> subprocess.Popen:
-        """`write`: the disk is full from this one on, or it sends the signal `number`."""
-        (self.folder / f"{place.name}.writes").write_bytes(bytes(8))
+    def start(self, command: list[str], place: Path, write: float = 0, number: int = 0, counter: str = "writes") -> subprocess.Popen:
+        """`write`: the disk is full from this one on, or it sends the signal `number`. Processes that run at the same time
+        need counters of their own: with one, a process could reach its write again."""
+        (self.folder / f"{place.name}.{counter}").write_bytes(bytes(8))
         disk = {"LD_PRELOAD": str(self.library), "FULL_DISK_UNDER": str(place),
-                "FULL_DISK_COUNTER": str(self.folder / f"{place.name}.writes")}
+                "FULL_DISK_COUNTER": str(self.folder / f"{place.name}.{counter}")}
         if write:
             disk["FULL_DISK_FROM"] = str(int(write))
         if number:
@@ -144,7 +145,7 @@ def with_mounts(command: list[str], mounts: str) -> list[str]:
     return [*UNSHARE, "sh", "-c", f'{mounts} && exec "$@"', "sh", *command]
 
 
-LEFT_BY_KILLED = re.compile(r"\.[^/]+\.(tmp|old)\.[0-9.]+(/|$)")
+LEFT_BY_KILLED = re.compile(r"(.*/)?\.[^/]+\.(tmp|old)\.[0-9.]+(/|$)")
 
 
 class Trial:
@@ -195,7 +196,7 @@ class Trial:
         self.end_by_signal(self.harness.end(process, self.place))
 
     def end_by_signal(self, ended: Ended):
-        codes = {0, -signal.SIGTERM} | ({75} if self.verb.trains else set())
+        codes = {0, -signal.SIGTERM} | ({75} if self.verb.trains or self.verb.plans else set())
         assert ended.code in codes, f"exit code {ended.code}\n{ended.err}"
         assert not CRASHES.search(ended.err), ended.err
         self.expect_old_or_new(ended)
@@ -203,7 +204,7 @@ class Trial:
 
     def busy(self):
         """Another process is amid the same work, and goes on after this one."""
-        other = self.harness.start(self.command, self.place, self.point.at, signal.SIGSTOP)
+        other = self.harness.start(self.command, self.place, self.point.at, signal.SIGSTOP, counter="others")
         while (state := Path(f"/proc/{other.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]) not in "TZ":
             time.sleep(0.01)
         process = self.harness.start(self.command, self.place)

@@ -147,6 +147,7 @@ class Verb:
     prepare: Callable[[Inputs, Path], object] = field(default=lambda inputs, place: None)
     same_bytes: bool = True  #: the same call makes the same files; else there is a time in them
     trains: bool = False  #: leaves a run that can be resumed
+    plans: bool = False  #: plans a run, which a signal interrupts in order
     keeps: tuple[str, ...] = ()  #: what may stay of a call that failed, for the next one to go on from
 
 
@@ -194,7 +195,7 @@ VERBS = {
                         same_bytes=False, trains=True),
     "import config": Verb(lambda i, p: ["import", "config", i.detection, "--out", p / "recipe.yaml"], ("recipe.yaml",)),
     "slurm": Verb(lambda i, p: ["slurm", i.detection, "--data", i.frames, "--run", p / "runs/run", "--threads", 1, "--trial",
-                                0], ("runs",), prints=True, force=False),
+                                0], ("runs",), prints=True, force=False, plans=True),
     "evaluate": Verb(lambda i, p: ["evaluate", p / "run", "--data", i.frames, "--threads", 1, "--scores", p / "scores.csv",
                                    "--attention", p / "attention"],
                      ("run/evaluation.json", "run/report.html", "scores.csv", "attention"), prints=True, force=False,
@@ -214,7 +215,7 @@ VERBS = {
     "check": Verb(lambda i, p: ["check", i.dbc, i.capture]),
     "detect": Verb(lambda i, p: ["detect", i.detector, i.capture]),
     "detector": Verb(lambda i, p: ["detector", i.capture, "--out", p / "car.safetensors", "--threads", 1, "-O",
-                                   "training.max_epochs=1"], ("car.safetensors",), same_bytes=False,
+                                   "training.max_epochs=1"], ("car.safetensors",), same_bytes=False, plans=True,
                      keeps=("car.safetensors.work",)),
 }
 
@@ -224,7 +225,7 @@ LONG = {
     "train": lambda i, p: ["train", i.detection, "--data", i.frames, "--run", p / "run", *many_epochs()],
     "slurm": lambda i, p: ["slurm", i.detection, "--data", i.frames, "--run", p / "run", "--trial", 0, *many_epochs()],
     "detector": lambda i, p: ["detector", i.capture, "--out", p / "car.safetensors", *many_epochs()],
-    "simulate can": lambda i, p: ["simulate", "can", "--frames", 50_000_000, "--out", p / "out"],
+    "simulate can": lambda i, p: ["simulate", "can", "--frames", 500_000_000, "--out", p / "out"],
     "simulate graph": lambda i, p: ["simulate", "graph", "--nodes", 20_000_000, "--out", p / "out"],
     "walks": lambda i, p: ["walks", i.graph, "--walks", 100_000, "--out", p / "out"],
 }
