@@ -335,25 +335,36 @@ def test_cooked_packets_in_pcap(run, bin_dir, tmp_path, order):
     assert "CAN XL" in refused(bin_dir, path, tmp_path / "xl")
 
 
+def interface(name):
+    """A block of a CAN interface with this name; with None it has no option for one."""
+    option = b"" if name is None else struct.pack("<HH", 2, len(name)) + name + b"\0" * (-len(name) % 4)
+    return block("<", 1, struct.pack("<HHI", 227, 0, 0) + option + struct.pack("<HH", 0, 0))
+
+
+def frame(number, message):
+    ticks = round(message.timestamp * 1e6)
+    whole = packet(message)
+    return block("<", 6, struct.pack("<IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(whole), len(whole)) + whole)
+
+
+def test_an_empty_name_is_no_name(run, tmp_path):
+    sent = messages(4, remote=False)
+    path = tmp_path / "drive.pcapng"
+    path.write_bytes(b"".join(section("<")) + interface(b"can0") + interface(b"") + b"".join(frame(i % 2, sent[i]) for i in range(4)))
+    run("plimsoll", "ingest", "can", path, "--out", tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [(r["name"], r["frames"]) for r in manifest["recordings"]] == [("drive@can0", 2), ("drive@1", 2)]
+
+
 def test_names_of_interfaces_go_with_their_section(run, tmp_path):
     """A section may follow another without end, each with interfaces of its own; numbers of unnamed ones count on."""
-    head = block("<", 0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-
-    def interface(name):
-        option = struct.pack("<HH", 2, len(name)) + name + b"\0" * (-len(name) % 4) if name else b""
-        return block("<", 1, struct.pack("<HHI", 227, 0, 0) + option + struct.pack("<HH", 0, 0))
-
-    def frame(number, message):
-        ticks = round(message.timestamp * 1e6)
-        whole = packet(message)
-        return block("<", 6, struct.pack("<IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(whole), len(whole)) + whole)
-
+    head = b"".join(section("<"))
     sent = messages(4, remote=False)
     many = head + interface(b"x" * 64) * 4096
     path = tmp_path / "drive.pcapng.gz"
     path.write_bytes(gzip.compress(
-        head + interface(b"can0") + frame(0, sent[0]) + head + interface(b"can0") + interface(b"") + frame(0, sent[1]) + frame(1, sent[2])
-        + many * 200 + head + interface(b"") + frame(0, sent[3]), 1))
+        head + interface(b"can0") + frame(0, sent[0]) + head + interface(b"can0") + interface(None) + frame(0, sent[1]) + frame(1, sent[2])
+        + many * 200 + head + interface(None) + frame(0, sent[3]), 1))
     report = json.loads(run("plimsoll", "ingest", "can", path, "--out", tmp_path / "out", "--budget", "64MiB", "--json"))
     assert report["memory"]["anonymous_peak_bytes"] < 16 << 20  # with all names it is 130 MB
     columns = json.loads((tmp_path / "out" / "manifest.json").read_text())

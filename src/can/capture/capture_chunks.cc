@@ -196,7 +196,8 @@ void parse_chunk(CaptureChunk& chunk, bool skip, ParsedChunk& parsed) {
       if (trim(line).empty())
         ++parsed.notes.blank_lines;
       else
-        chunk.format->parse(line, chunk.first && parsed.lines == 1, parsed.frames, parsed.notes);
+        chunk.format->parse(line, chunk.first && parsed.lines == parsed.notes.blank_lines + 1, parsed.frames,
+                            parsed.notes);
       if (open.empty() || !chunk.may_be_cut || !may_begin_frame(open, before, parsed.notes)) continue;
       parsed.notes = before;
       parsed.frames.truncate(frames);

@@ -110,7 +110,8 @@ void put_payloads(const MdfRecords& records, size_t count, const uint8_t* length
 
 void put_ids(const MdfRecords& records, size_t count, uint32_t* to) {
   const MdfCanGroup& can = records.can;
-  if (can.id.bits == 0) return std::fill_n(to, count, mdf_can_id(can.kind, 0, false)), void();
+  if (can.id.bits == 0 && can.id.constant == 0)
+    return std::fill_n(to, count, mdf_can_id(can.kind, 0, false)), void();
   each_number(records, count, can.id,
               [to, kind = can.kind, own = can.extended.has_value()](size_t i, uint64_t id) {
                 const auto written = static_cast<uint32_t>(id);

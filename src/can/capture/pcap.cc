@@ -297,7 +297,7 @@ class PcapFile : public FrameReader {
       const uint16_t length = u16(at + option + 2);
       const uint8_t* const value = at + option + 4;
       if (code == 0 || option + 4 + length > end) break;
-      if (code == 2 && length <= 64)
+      if (code == 2 && length >= 1 && length <= 64)
         taker_.name_channel(number, std::string(reinterpret_cast<const char*>(value), length));
       if (code == 9 && length >= 1) {
         const int power = value[0] & 0x7F;

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "can/capture/fields.h"
+#include "can/frames/frame_batch.h"
 #include "can/live/frame_feed.h"
 #include "can/live/wait_for_input.h"
 
@@ -31,6 +32,9 @@ class CanSocket {
  public:
   explicit CanSocket(const std::vector<std::string>& interfaces)
       : name_(fmt::format("{}", fmt::join(interfaces, ", "))) {
+    if (interfaces.size() > kMaxChannels)
+      throw UsageError(
+          fmt::format("found {} network interfaces, expected at most {}", interfaces.size(), kMaxChannels));
     descriptor_ = ::socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
     if (descriptor_ < 0)
       throw failure(

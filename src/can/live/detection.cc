@@ -230,7 +230,11 @@ void Detection::evaluate(Lane& lane) {
 void Detection::reload_detectors() {
   try {
     std::vector<std::unique_ptr<StreamDetector>> loaded;
-    for (const auto& lane : lanes_) loaded.push_back(load(lane->place.channel));
+    for (const auto& lane : lanes_) {
+      loaded.push_back(load(lane->place.channel));
+      loaded.back()->begin(
+          feed_.facts());  // Refuses a detector that cannot read this source, before the old one is gone.
+    }
     if (first_) first_ = load("");
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = *lanes_[i];

@@ -228,7 +228,11 @@ std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const 
                                                std::span<const float> scores) {
   std::vector<int64_t> highest(std::min(kDrawnWindows, list.graphs.size()));
   const auto score_of = [&](int64_t graph) { return scores[static_cast<size_t>(graph)]; };
-  std::ranges::partial_sort_copy(list.graphs, highest, std::greater<>(), score_of, score_of);
+  // A model that diverged scores NaN, which comparisons cannot order.
+  const auto rank_of = [&](int64_t graph) {
+    return std::isnan(score_of(graph)) ? -std::numeric_limits<float>::infinity() : score_of(graph);
+  };
+  std::ranges::partial_sort_copy(list.graphs, highest, std::greater<>(), rank_of, rank_of);
   std::vector<Report::Figure> figures;
   for (const int64_t graph : highest) {
     attended.read(graph);

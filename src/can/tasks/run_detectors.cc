@@ -19,13 +19,22 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kDetectors = {
      {"gat", "gat"},
      {"vgae", "vgae"}}};
 
+std::vector<int64_t> seeds_of(const Json& manifest, const RunFolder& folder, const Recipe& recipe) {
+  try {
+    return manifest.value("seeds", std::vector<int64_t>{recipe.seed});
+  } catch (const Json::exception&) {
+    throw InputError(folder.manifest().string() +
+                     ": seeds is not a list of whole numbers; `plimsoll train --resume` writes it again");
+  }
+}
+
 }  // namespace
 
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe) {
   const Json manifest = parse_json(read_text(folder.manifest()));
   if (!manifest.is_object())
     throw InputError(folder.manifest().string() + " is damaged; `plimsoll train --resume` writes it again");
-  const auto seeds = manifest.value("seeds", std::vector<int64_t>{recipe.seed});
+  const auto seeds = seeds_of(manifest, folder, recipe);
   std::vector<RunDetector> detectors;
   for (const auto& [name, stage] : kDetectors)
     for (const int64_t seed : seeds) {
