@@ -7,9 +7,6 @@ import sys
 from pathlib import Path
 
 
-_BY_TRAINER = ("plan", "train", "slurm", "evaluate", "predict")
-
-
 def choose_trainer() -> None:
     """Sets `PLIMSOLL_TRAINER` to the plimsoll-train built for the installed torch.
 
@@ -44,8 +41,11 @@ def main() -> None:
     if commands.is_ours(arguments):
         commands.main(arguments)
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
-    if arguments and arguments[0] in _BY_TRAINER:
-        choose_trainer()
+    script = Path(sys.executable).with_name("plimsoll")
+    if script.exists():
+        os.environ.setdefault("PLIMSOLL_PROGRAM", str(script))  # Jobs start it, so that they choose the trainer as well.
+    if arguments and not arguments[0].startswith("-"):
+        choose_trainer()  # Other verbs may start `train`.
     ranks.take(arguments)
     program = Path(__file__).parent / "bin" / "plimsoll"
     os.execv(program, ["plimsoll", *arguments])

@@ -64,6 +64,8 @@ class RunJournal:
         self.run = Path(os.path.abspath(run))
         self._folder = self.run / f"seed-{whole('seed', seed, 0)}" / stage
         exists = (self.run / "manifest.json").exists()
+        if exists and not _is_run(self.run):
+            raise UsageError(f"{run} holds something else than a run; give another folder")
         if exists and not resume:
             raise UsageError(f"{run} already holds a run; give another folder, or resume=True to continue the run")
         self._event = "resume" if exists else "start"
@@ -221,6 +223,14 @@ class RunJournal:
         temporary = self.run / f"{name}.tmp"
         temporary.write_text(text)
         replace(temporary, self.run / name)
+
+
+def _is_run(folder: Path) -> bool:
+    """Whether the manifest in the folder is that of a run, not of a data set or another program."""
+    try:
+        return bool(json.loads((folder / "manifest.json").read_text())["kind"] == "run")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _rows_of(metrics: Path) -> list[Row]:

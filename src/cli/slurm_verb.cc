@@ -177,10 +177,17 @@ void require_command(const SlurmOptions& options) {
         throw UsageError(fmt::format("{}: the job sets it; give it before --", own));
 }
 
+// Returns the program that a job starts: the one next to this program or, in a Python package, the command
+// that chooses plimsoll-train by the version of torch.
+fs::path program_of_jobs() {
+  const char* const given = std::getenv("PLIMSOLL_PROGRAM");
+  if (given != nullptr && *given != '\0') return given;
+  return fs::read_symlink("/proc/self/exe").parent_path() / "plimsoll";
+}
+
 // Returns the parts of a job that are known before planning.
 SlurmJob job_of(const SlurmOptions& options, const fs::path& folder) {
-  const fs::path self = fs::read_symlink("/proc/self/exe");
-  SlurmJob job{.program = self.parent_path() / "plimsoll",
+  SlurmJob job{.program = program_of_jobs(),
                .run = folder,
                .command = options.command,
                .threads = options.resources.thread_count(),

@@ -59,6 +59,26 @@ def test_python_m_plimsoll_is_the_command_line(run):
     assert subprocess.run([script, "--version"], capture_output=True, timeout=60).returncode == 0
 
 
+def test_python_m_plimsoll_starts_the_programs_of_other_verbs(run, tmp_path):
+    def package(*words):
+        done = subprocess.run([sys.executable, "-m", "plimsoll", *map(str, words)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    log = tmp_path / "drive.log"
+    log.write_text("".join(f"({i / 1000:.6f}) can0 {100 + i % 3:03X}#0102030405060708\n" for i in range(3000)))
+    package("convert", log, "--out", tmp_path / "drive.csv", "--benign")
+    assert (tmp_path / "drive.csv").exists()
+    if not _operators.versions():
+        return
+    run("plimsoll", "simulate", "can", "--frames", "20000", "--out", tmp_path / "frames")
+    job = package("slurm", "gat", "--data", tmp_path / "frames", "--run", tmp_path / "run", "--trial", 0)
+    assert f"plimsoll={Path(sys.executable).with_name('plimsoll')}\n" in job
+    assert "cannot be started" not in subprocess.run(
+        [sys.executable, "-m", "plimsoll", "detector", log, "--out", tmp_path / "car.safetensors", "--attacks", "DoS"],
+        capture_output=True, text=True, timeout=300).stderr
+
+
 def test_train_is_carried_where_it_was_built_with_torch(tmp_path):
     recipe = Path(__file__).resolve().parents[2] / "recipes" / "gat.yaml"
     command = [sys.executable, "-m", "plimsoll", "train", recipe, "--data", tmp_path / "none", "--run", tmp_path / "run"]

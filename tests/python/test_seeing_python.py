@@ -131,6 +131,16 @@ def test_compare_shows_runs_of_fit(fitted, run):
     assert compared["training"]["seed 0 fit: training loss"] == [found["a"].losses[-1], found["b"].losses[-1]]
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_data_set_is_not_taken_for_a_run(tmp_path, resume):
+    from plimsoll.journal import RunJournal
+
+    (tmp_path / "manifest.json").write_text('{"kind": "graph_set"}')
+    with pytest.raises(plimsoll.UsageError, match="holds something else than a run"):
+        RunJournal(tmp_path, resume=resume)
+    assert (tmp_path / "manifest.json").read_text() == '{"kind": "graph_set"}'
+
+
 def test_a_journal_changes_no_weights(tmp_path):
     graphs = made_up(40)
     weights = []

@@ -34,6 +34,16 @@ for page in PAGES:
 plan = run(sys.executable, "-m", "plimsoll", "plan", "gat", "-Otask=graph_classification", "--data", "data-sets/graphs")
 assert "smallest budget" in plan
 
+# Verbs that start another program of the wheel.
+run(sys.executable, "-m", "plimsoll", "simulate", "can", "--frames", 60_000, "--out", "frames")
+run(sys.executable, "-m", "plimsoll", "convert", "frames", "--to", "candump", "--out", "log")
+log = next(file for file in Path("log").rglob("*") if file.is_file())
+run(sys.executable, "-m", "plimsoll", "convert", log, "--to", "csv", "--out", "frames.csv")
+run(sys.executable, "-m", "plimsoll", "detector", log, "--out", "car.safetensors", "--attacks", "DoS", "-Otraining.max_epochs=1")
+job = run(sys.executable, "-m", "plimsoll", "slurm", "gat", "-Otask=graph_classification", "--data", "data-sets/graphs", "--run", "runs/job", "--trial", 0)
+(program,) = [line.removeprefix("plimsoll=") for line in job.splitlines() if line.startswith("plimsoll=")]
+run(program, "plan", "gat", "-Otask=graph_classification", "--data", "data-sets/graphs")
+
 example = repository / "examples" / "train_can_windows.py"
 assert "epoch 1: loss" in run(sys.executable, example, "--epochs", 1, "--frames", 60_000)
 archive = Path(os.environ["PLIMSOLL_DATA"]) / "graph-tu" / "MUTAG.zip"

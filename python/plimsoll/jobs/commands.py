@@ -35,22 +35,12 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def is_ours(arguments: Sequence[str]) -> bool:
-    """Returns whether this module handles these arguments. `convert` of frames and `import config` are left to
-    the program `plimsoll`.
+    """Returns whether this module handles these arguments. `convert` and `import config` are left to the program
+    `plimsoll`, which knows captures and starts this module for graphs.
     """
-    if not arguments or arguments[0] not in VERBS:
+    if not arguments or arguments[0] not in VERBS or arguments[0] == "convert":
         return False
-    if arguments[0] != "convert":
-        return list(arguments[:2]) != ["import", "config"]
-    sources = [Path(argument) for argument in arguments[1:] if not argument.startswith("-")]
-    return any(source.is_file() or (source.is_dir() and not _is_frames(source)) for source in sources[:1])
-
-
-def _is_frames(folder: Path) -> bool:
-    try:
-        return bool(json.loads((folder / "manifest.json").read_text())["kind"] == "frames")
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+    return list(arguments[:2]) != ["import", "config"]
 
 
 def _parser() -> argparse.ArgumentParser:
