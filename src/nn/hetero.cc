@@ -41,6 +41,36 @@ Hetero::Encoder Hetero::make_encoder(const HeteroOptions::NodeType& type) {
   return encoder;
 }
 
+// The edge types into a node type that a layer reads, if it computes the nodes within `hops` hops.
+std::vector<size_t> Hetero::edges_into(size_t type, int64_t hops) const {
+  std::vector<size_t> edges;
+  for (size_t e = 0; e < options_.edges.size(); ++e)
+    if (options_.edges[e].target == static_cast<int64_t>(type) && options_.edges[e].first_hop <= hops + 1)
+      edges.push_back(e);
+  return edges;
+}
+
+void Hetero::add_convs(int64_t layer, const at::Tensor& bases, const std::string& type, Target& target) {
+  const EdgeTypeConvOptions conv{options_.layer, options_.channels, options_.heads, options_.mean};
+  target.root = Linear(parameters_, fmt::format("convs.{}.roots.{}", layer, type), options_.channels,
+                       options_.channels, /*bias=*/false);
+  for (const size_t e : target.edges)
+    target.convs.emplace_back(parameters_, fmt::format("convs.{}.convs.{}", layer, options_.edges[e].name),
+                              conv, bases);
+}
+
+void Hetero::add_hgt(int64_t layer, const std::string& type, std::vector<std::optional<HgtSource>>& sources,
+                     Target& target) {
+  const std::string prefix = fmt::format("convs.{}", layer);
+  target.hgt.emplace(type, options_.channels, options_.heads);
+  for (const size_t e : target.edges) {
+    const auto source = static_cast<size_t>(options_.edges[e].source);
+    if (!sources[source])
+      sources[source].emplace(parameters_, prefix, options_.nodes[source].name, options_.channels);
+    target.hgt->add_edges(parameters_, prefix, {options_.edges[e].name, e, source}, *sources[source]);
+  }
+}
+
 std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   const int64_t channels = options_.channels;
   // Maximum number of hops between the seeds and the nodes that the layer computes.
@@ -49,21 +79,17 @@ std::vector<Hetero::Target> Hetero::make_layer(int64_t layer) {
   if (options_.layer == RelationalLayer::rgcn)
     bases = parameters_.add(fmt::format("convs.{}.bases", layer), {options_.bases, channels, channels},
                             Init::glorot(channels, channels));
-  const EdgeTypeConvOptions conv{options_.layer, channels, options_.mean};
+  std::vector<std::optional<HgtSource>> sources(options_.nodes.size());
   std::vector<Target> targets(options_.nodes.size());
   for (size_t type = 0; type < targets.size(); ++type) {
     if (options_.nodes[type].first_hop > hops) continue;
     Target& target = targets[type];
     const std::string& name = options_.nodes[type].name;
-    target.root = Linear(parameters_, fmt::format("convs.{}.roots.{}", layer, name), channels, channels,
-                         /*bias=*/false);
-    for (size_t e = 0; e < options_.edges.size(); ++e) {
-      const HeteroOptions::EdgeType& edges = options_.edges[e];
-      if (edges.target != static_cast<int64_t>(type) || edges.first_hop > hops + 1) continue;
-      target.edges.push_back(e);
-      target.convs.emplace_back(parameters_, fmt::format("convs.{}.convs.{}", layer, edges.name), conv,
-                                bases);
-    }
+    target.edges = edges_into(type, hops);
+    if (options_.layer == RelationalLayer::hgt)
+      add_hgt(layer, name, sources, target);
+    else
+      add_convs(layer, bases, name, target);
     target.norm = make_norm(fmt::format("norms.{}.{}", layer, name));
   }
   return targets;
@@ -94,19 +120,28 @@ at::Tensor Hetero::encode(size_t type, const TypedBatch& batch) const {
   return at::relu(h + x);
 }
 
-// Computes the nodes of a type. The results of edge types are added in a fixed order, so that the sum always
-// has the same bits.
+// The results of edge types are added in a fixed order, so that the sum always has the same bits.
+at::Tensor Hetero::convolve(const Target& target, const std::vector<at::Tensor>& h, const at::Tensor& self,
+                            const std::vector<at::Tensor>& orders) const {
+  at::Tensor out = target.root.forward(self);
+  const double share = options_.mean_of_types ? 1.0 / static_cast<double>(target.edges.size()) : 1.0;
+  for (size_t i = 0; i < target.edges.size(); ++i) {
+    const at::Tensor& sources = h[static_cast<size_t>(options_.edges[target.edges[i]].source)];
+    const at::Tensor messages = target.convs[i].forward(sources, self, orders[target.edges[i]]);
+    out = at::add(out, messages, share);
+  }
+  return out;
+}
+
+// Computes the nodes of a type.
 at::Tensor Hetero::run(size_t layer, size_t type, const std::vector<at::Tensor>& h, const Batch& batch,
                        const DropoutKey& key) const {
   const Target& target = layers_[layer][type];
   const TypedBatch& types = batch.types;
   const at::Tensor self =
       h[type].narrow(0, 0, types.nodes_within(type, options_.layers - 1 - static_cast<int64_t>(layer)));
-  at::Tensor out = target.root.forward(self);
-  for (size_t i = 0; i < target.edges.size(); ++i) {
-    const at::Tensor& sources = h[static_cast<size_t>(options_.edges[target.edges[i]].source)];
-    out = out + target.convs[i].forward(sources, self, types.orders[layer][target.edges[i]]);
-  }
+  const at::Tensor out = target.hgt ? target.hgt->forward(h, self, types.orders[layer])
+                                    : convolve(target, h, self, types.orders[layer]);
   return activate(target.norm.forward(out), layer, type, batch, key);
 }
 
@@ -126,7 +161,7 @@ std::vector<at::Tensor> Hetero::run(size_t layer, const std::vector<at::Tensor>&
   const ModuleScope scope(fmt::format("convs.{}", layer));
   std::vector<at::Tensor> next(h.size());
   for (size_t type = 0; type < h.size(); ++type)
-    if (layers_[layer][type].root.weight().defined()) next[type] = run(layer, type, h, batch, key);
+    if (layers_[layer][type].norm.weight.defined()) next[type] = run(layer, type, h, batch, key);
   return next;
 }
 

@@ -14,6 +14,10 @@ class Linear {
   Linear() = default;
   Linear(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out, bool bias = true);
 
+  /// Returns the linear layer of PyG's attention, whose initial weights have the bound of Glorot & Bengio and
+  /// whose initial bias is 0.
+  static Linear glorot(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
+
   /// Maps [N, in] to [N, out].
   at::Tensor forward(const at::Tensor& x) const;
 

@@ -14,7 +14,8 @@ ReachedScores::ReachedScores(ParameterList& parameters, int64_t channels, std::v
   root_ = Linear(parameters, "reached.root", channels, channels, /*bias=*/false);
   for (const EdgeType& type : edges_)
     convs_.emplace_back(parameters, "reached.convs." + type.name,
-                        EdgeTypeConvOptions{RelationalLayer::sage, channels, /*mean=*/false}, at::Tensor());
+                        EdgeTypeConvOptions{.layer = RelationalLayer::sage, .channels = channels},
+                        at::Tensor());
   norm_weight_ = parameters.add("reached.norm.weight", {channels}, Init::constant(1));
   norm_bias_ = parameters.add("reached.norm.bias", {channels}, Init::zeros());
   out_ = Linear(parameters, "reached.out", channels, 1);

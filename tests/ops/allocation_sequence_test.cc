@@ -18,6 +18,7 @@
 #include "ops/gat/gat_autograd.h"
 #include "ops/gatv2/gatv2.h"
 #include "ops/linear_losses/linear_losses.h"
+#include "ops/neighbour_attention/neighbour_attention.h"
 #include "ops/operator.h"
 #include "ops/segment/segment.h"
 #include "support/allocation_tape.h"
@@ -175,6 +176,20 @@ TEST_P(OperatorSequence, OfAttentionIsTheSameForEveryBlock) {
       expect_planned(options.loops, gatv2_work, parameters, edges);
     }
   }
+}
+
+TEST_P(OperatorSequence, OfNeighbourAttentionIsTheSameForEveryBlock) {
+  const at::Tensor att = parameter({2, kWidth / 2});
+  const auto attend = [](const Block& block, const at::Tensor& value, const at::Tensor& given) {
+    return neighbour_attention(
+        {.key = block.x, .value = value, .query = block.x, .order = block.order(false), .att = given}, 2,
+        0.2);
+  };
+  expect_planned(false, [&](const Block& block) { return attend(block, {}, att).out; }, {att});
+  expect_planned(false, [&](const Block& block) {
+    const NeighbourAttentionOutput result = attend(block, block.x, {});
+    return at::cat({result.out, result.log_sum}, 1);
+  });
 }
 
 TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {

@@ -46,7 +46,9 @@ def train(bin_dir, tmp_path):
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean, neighbours: latest"), ("count", ""),
                                         ("count", "loss: squared"), ("busy", "samples: 1"), ("busy", "dropout: 0.3"),
                                         ("busy", "training_history: full, history_days: []"), ("count", "history_days: [2, 400]"),
-                                        ("busy", "layer: gin, dropout: 0.1"), ("count", "layer: rgcn, bases: 2, aggregation: mean")])
+                                        ("busy", "layer: gin, dropout: 0.1"), ("count", "layer: rgcn, bases: 2, aggregation: mean"),
+                                        ("busy", "layer: gatv2, dropout: 0.1"), ("count", "layer: gatv2, heads: 1, combine: mean"),
+                                        ("busy", "layer: hgt, heads: 2"), ("count", "layer: hgt, dropout: 0.1")])
 def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, train, tmp_path, task, more):
     data = made("plain")
     whole = train(data, "whole", "--threads", 2, task=task, more=more)
@@ -62,7 +64,7 @@ def test_same_weights_under_any_budget_and_threads_and_an_exact_plan(run, made, 
     assert not (tmp_path / "refused").exists()
 
 
-@pytest.mark.parametrize("layer", ["sage", "gin", "rgcn"])
+@pytest.mark.parametrize("layer", ["sage", "gin", "rgcn", "gatv2", "hgt"])
 @pytest.mark.parametrize("name, change", [
     ("few", lambda orders: orders.slice(0, 150)),  # Most users have no order, most blocks no shop.
     ("none", lambda orders: orders.slice(0, 0)),
@@ -77,7 +79,7 @@ def test_types_that_blocks_lack_are_planned_exactly(run, made, train, tmp_path, 
     assert small["weights"] == whole["weights"]
 
 
-@pytest.mark.parametrize("more", ["", "dropout: 0.3"])
+@pytest.mark.parametrize("more", ["", "dropout: 0.3", "layer: gatv2", "layer: hgt"])
 def test_ranks_have_the_same_weights(made, train, monkeypatch, more):
     pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
     monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
@@ -102,10 +104,11 @@ def test_samples_and_dropout_differ_from_epoch_to_epoch(made, train, tmp_path):
     assert losses("dropped", "samples: 1, dropout: 0.3")[0] != one[0]
 
 
-def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path):
+@pytest.mark.parametrize("more", ["", "layer: gatv2", "layer: hgt"])
+def test_stopped_run_ends_with_the_same_weights(bin_dir, made, train, tmp_path, more):
     data = made("plain")
-    whole = train(data, "whole", "-O", "training.max_epochs=20")
-    recipe = write_recipe(tmp_path / "part.yaml", "busy")
+    whole = train(data, "whole", "-O", "training.max_epochs=20", more=more)
+    recipe = write_recipe(tmp_path / "part.yaml", "busy", more)
     command = [str(bin_dir / "plimsoll"), "train", str(recipe), "--data", str(data), "--run", str(tmp_path / "part"), "--json", "-O",
                "training.max_epochs=20"]
     assert weights_after_a_kill(command, tmp_path / "part") == whole["weights"]
@@ -236,6 +239,7 @@ def test_test_seeds_see_rows_up_to_the_test_timestamp_unless_rolling(run, made, 
     (("-O", "relational.task=none"), "expected a task of"),
     (("-O", "training.gradient_checkpointing=on"), "cannot recompute layers"),
     (("-O", "relational.task="), "expected a task of the data set"),
+    (("-O", "relational.layer=hgt", "-O", "relational.heads=3"), "relational.heads: found 3, expected a divisor of relational.channels, which is 8"),
 ])
 def test_refusals_name_the_remedy(made, train, arguments, expected):
     assert expected in train(made("plain"), "refused", *arguments, code=2)

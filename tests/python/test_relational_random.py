@@ -10,7 +10,8 @@ import pytest
 import random_tables
 
 pytest.importorskip("pyarrow")
-RUNS = 500 if os.environ.get("PLIMSOLL_SLOW") else 4
+RUNS = 500 if os.environ.get("PLIMSOLL_SLOW") else 6
+LAYERS = ["sage", "gin", "rgcn", "gatv2", "gatv2", "hgt", "hgt"]
 BLOCKS = [(1, 100000, 100000), (8, 4096, 16384), (64, 16384, 65536)]
 
 
@@ -19,7 +20,9 @@ def recipe_of(random):
     return (f"task: relational\n"
             f"relational: {{task: label, channels: {random.choice([4, 16, 64])}, neighbours: {random.choice(['random', 'latest'])}, "
             f"test_history: {random.choice(['cutoff', 'rolling'])}, training_history: {random.choice(['lagged', 'full'])}, "
-            f"history_days: {random.choice(['[]', '[7]', '[1, 7, 28, 90]'])}, aggregation: {random.choice(['sum', 'mean'])}}}\n"
+            f"history_days: {random.choice(['[]', '[7]', '[1, 7, 28, 90]'])}, aggregation: {random.choice(['sum', 'mean'])}, "
+            f"layer: {random.choice(LAYERS)}, heads: {random.choice([1, 2, 4])}, combine: {random.choice(['sum', 'mean'])}, "
+            f"bases: {random.choice([1, 3])}}}\n"
             f"sampling: {{fan_outs: {random.choice(['[4]', '[8, 4]', '[64, 4]', '[3, 3, 2]', '[30, 30]'])}}}\n"
             f"training: {{max_epochs: 2, batch_size: {random.choice([7, 64, 512])}, block: {{graphs: {graphs}, nodes: {nodes}, edges: {edges}}}}}\n")
 

@@ -12,7 +12,7 @@ from relational_recommendation import write_visits
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from safetensors.torch import load_file  # noqa: E402
-from torch_geometric.nn import GINConv, HeteroConv, RGCNConv, SAGEConv  # noqa: E402
+from torch_geometric.nn import GATv2Conv, GINConv, HeteroConv, HGTConv, RGCNConv, SAGEConv  # noqa: E402
 
 F = torch.nn.functional
 SEEDS = sum(len(cuts) for cuts in CUTS.values()) * 40
@@ -96,26 +96,73 @@ def replaced(module, name, value):
     setattr(module, name, value)
 
 
-def gin_or_rgcn(param, layer, edge_types, kind, aggregation):
-    """HeteroConv of GINConv or RGCNConv with the weights of a layer, without the weights of a type's own nodes."""
+def gin_of(param, prefix, aggregation):
+    mlp = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
+    conv = GINConv(mlp, aggr=aggregation)  # It initialises the network.
+    for place in (0, 2):
+        for part in ("weight", "bias"):
+            replaced(mlp[place], part, param[f"{prefix}nn.{place}.{part}"])
+    return conv
+
+
+def rgcn_of(param, layer, prefix, aggregation):
+    bases = param[f"convs.{layer}.bases"]
+    conv = RGCNConv((8, 8), 8, num_relations=1, num_bases=len(bases), aggr=aggregation, root_weight=False, bias=False)
+    replaced(conv, "weight", bases)
+    replaced(conv, "comp", param[f"{prefix}comp"])
+    return NoSelf(conv)
+
+
+def gatv2_of(param, prefix):
+    heads = param[f"{prefix}att"].shape[1]
+    conv = GATv2Conv((8, 8), 8 // heads, heads=heads, add_self_loops=False)
+    for module, names in ((conv.lin_l, ("weight", "bias")), (conv.lin_r, ("weight", "bias")), (conv, ("att", "bias"))):
+        for name in names:
+            replaced(module, name, param[f"{prefix}{'' if module is conv else 'lin_l.' if module is conv.lin_l else 'lin_r.'}{name}"])
+    return conv
+
+
+def sage_of(param, prefix, aggregation):
+    conv = SAGEConv((8, 8), 8, aggr=aggregation, root_weight=False)
+    for part in ("weight", "bias"):
+        replaced(conv.lin_l, part, param[f"{prefix}lin_l.{part}"])
+    return conv
+
+
+def other_convs(param, layer, edge_types, kind, aggregation, combine):
+    """HeteroConv with the weights of a layer, without the weights of a type's own nodes."""
     convs = {}
     for edge_type in edge_types:
         prefix = f"convs.{layer}.convs.{'___'.join(edge_type)}."
         if not any(name.startswith(prefix) for name in param):
             continue
-        if kind == "gin":
-            mlp = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 8))
-            convs[edge_type] = GINConv(mlp, aggr=aggregation)  # It initialises the network.
-            for place in (0, 2):
-                for part in ("weight", "bias"):
-                    replaced(mlp[place], part, param[f"{prefix}nn.{place}.{part}"])
-        else:
-            bases = param[f"convs.{layer}.bases"]
-            conv = RGCNConv((8, 8), 8, num_relations=1, num_bases=len(bases), aggr=aggregation, root_weight=False, bias=False)
-            replaced(conv, "weight", bases)
-            replaced(conv, "comp", param[f"{prefix}comp"])
-            convs[edge_type] = NoSelf(conv)
-    return HeteroConv(convs, aggr="sum")
+        convs[edge_type] = (gin_of(param, prefix, aggregation) if kind == "gin" else rgcn_of(param, layer, prefix, aggregation) if kind == "rgcn"
+                            else gatv2_of(param, prefix) if kind == "gatv2" else sage_of(param, prefix, aggregation))
+    return HeteroConv(convs, aggr=combine)
+
+
+def hgt_of(param, layer, h, edges):
+    """The outputs of HGTConv with the weights of a layer, for the types that the layer computes."""
+    prefix = f"convs.{layer}."
+    edges = {edge_type: index for edge_type, index in edges.items() if f"{prefix}k_rel.{'___'.join(edge_type)}" in param}
+    types, names = list(h), ["___".join(edge_type) for edge_type in edges]
+    heads = param[f"{prefix}k_rel.{names[0]}"].shape[0]
+    conv = HGTConv(8, 8, (types, list(edges)), heads)
+    zeros = {"weight": torch.zeros(8, 8, dtype=torch.double), "bias": torch.zeros(8, dtype=torch.double)}
+    for name in types:  # A type may be only a source, or only a target.
+        for part in ("weight", "bias"):
+            third = [param.get(f"{prefix}{of}_lin.{name}.{part}", zeros[part]) for of in "kqv"]
+            replaced(conv.kqv_lin.lins[name], part, torch.cat(third))
+            if name in conv.out_lin.lins:
+                replaced(conv.out_lin.lins[name], part, param.get(f"{prefix}out_lin.{name}.{part}", zeros[part]))
+    for of in "kv":
+        rows = torch.stack([param[f"{prefix}{of}_rel.{name}"] for name in names], 1)  # [heads, edge types, D, D]
+        replaced(getattr(conv, f"{of}_rel"), "weight", rows.flatten(0, 1))
+    del conv.p_rel, conv.skip
+    conv.p_rel = {edge_type: param[f"{prefix}p_rel.{name}"] for edge_type, name in zip(edges, names, strict=True)}
+    conv.skip = {name: param.get(f"{prefix}skip.{name}", torch.ones(1, dtype=torch.double)) for name in types}
+    out = conv(h, edges)
+    return {name: x for name, x in out.items() if f"{prefix}out_lin.{name}.weight" in param}
 
 
 def reached_scores(param, places, encoded, layer, edges, shape):
@@ -135,7 +182,7 @@ def reached_scores(param, places, encoded, layer, edges, shape):
     return torch.zeros(shape.numel() + 1, dtype=torch.double).index_add(0, places, scores)[:-1].reshape(shape)
 
 
-def run_torch(tensors, aggregation, kind="sage"):
+def run_torch(tensors, aggregation, kind="sage", combine="sum"):
     """Outputs and parameters of the model over the whole block: nodes that a layer need not compute do not matter."""
     param = {name: value.double().requires_grad_() for name, value in parts(tensors, "param.").items()}
     codes = parts(tensors, "codes.")
@@ -143,10 +190,14 @@ def run_torch(tensors, aggregation, kind="sage"):
     layers = []
     edges = {tuple(name.split("___")): index.long() for name, index in parts(tensors, "edges.").items()}
     for layer in range(2):
-        conv = conv_of(param, layer, edges, aggregation) if kind == "sage" else gin_or_rgcn(param, layer, edges, kind, aggregation)
-        out = conv(h, {edge_type: index for edge_type, index in edges.items() if edge_type in conv.convs})
-        if kind != "sage":
-            out = {name: x + F.linear(h[name], param[f"convs.{layer}.roots.{name}.weight"]) for name, x in out.items()}
+        if kind == "hgt":
+            out = hgt_of(param, layer, h, edges)
+        else:
+            plain = kind == "sage" and combine == "sum"
+            conv = conv_of(param, layer, edges, aggregation) if plain else other_convs(param, layer, edges, kind, aggregation, combine)
+            out = conv(h, {edge_type: index for edge_type, index in edges.items() if edge_type in conv.convs})
+            if not plain:
+                out = {name: x + F.linear(h[name], param[f"convs.{layer}.roots.{name}.weight"]) for name, x in out.items()}
         h = {name: F.layer_norm(x, (8,), param[f"norms.{layer}.{name}.weight"], param[f"norms.{layer}.{name}.bias"]).relu()
              for name, x in out.items()}
         layers.append(h)
@@ -162,11 +213,16 @@ def run_torch(tensors, aggregation, kind="sage"):
 @pytest.mark.parametrize("task, more", [("busy", ""), ("busy", "aggregation: mean"), ("count", ""), ("count", "loss: squared"),
                                         ("visits", ""), ("visits", "aggregation: mean"), ("visits", "layer: gin"),
                                         ("busy", "layer: gin"), ("busy", "layer: gin, aggregation: mean"),
-                                        ("busy", "layer: rgcn, bases: 3"), ("busy", "layer: rgcn, bases: 3, aggregation: mean")])
+                                        ("busy", "layer: rgcn, bases: 3"), ("busy", "layer: rgcn, bases: 3, aggregation: mean"),
+                                        ("busy", "combine: mean"), ("busy", "layer: gin, combine: mean"),
+                                        ("busy", "layer: rgcn, bases: 2, combine: mean, aggregation: mean"),
+                                        ("busy", "layer: gatv2"), ("busy", "layer: gatv2, heads: 1"), ("busy", "layer: gatv2, heads: 8, combine: mean"),
+                                        ("visits", "layer: gatv2, heads: 2"), ("count", "layer: gatv2"),
+                                        ("busy", "layer: hgt"), ("busy", "layer: hgt, heads: 1"), ("visits", "layer: hgt, heads: 2"), ("count", "layer: hgt")])
 def test_outputs_and_gradients_equal_pytorch_geometric(twin, task, more):
     tensors = twin(task, more, first=0 if task == "visits" else FIRST_VALIDATION)
-    kind = next((kind for kind in ("gin", "rgcn") if kind in more), "sage")
-    out, param = run_torch(tensors, "mean" if "mean" in more else "sum", kind)
+    kind = next((kind for kind in ("gin", "rgcn", "gatv2", "hgt") if kind in more), "sage")
+    out, param = run_torch(tensors, "mean" if "aggregation: mean" in more else "sum", kind, "mean" if "combine: mean" in more else "sum")
     torch.testing.assert_close(tensors["out"].double(), out.detach(), rtol=1e-4, atol=1e-5)
     if task == "busy":
         loss = F.cross_entropy(out, tensors["y"], reduction="sum")
@@ -175,7 +231,7 @@ def test_outputs_and_gradients_equal_pytorch_geometric(twin, task, more):
         loss = F.cross_entropy(out, shares, reduction="sum")
     else:
         error = (out - tensors["y"].double()) / param["target.scale"].detach()
-        loss = (error.abs() if not more else error.square()).sum()
+        loss = (error.square() if "squared" in more else error.abs()).sum()
     loss.backward()
     gradients = parts(tensors, "grad.")
     assert len(gradients) > 40

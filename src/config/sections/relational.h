@@ -18,11 +18,17 @@ enum class NeighbourAggregation : uint8_t { sum, mean };
 template <>
 inline constexpr auto kWords<NeighbourAggregation> = std::to_array<std::string_view>({"sum", "mean"});
 
-/// What a layer computes for each edge type: GraphSAGE, GIN, or relational GCN, whose matrices of edge types
-/// are sums of shared ones.
-enum class RelationalLayer : uint8_t { sage, gin, rgcn };
+/// How a layer combines the results of the edge types into a node type.
+enum class EdgeTypeCombination : uint8_t { sum, mean };
 template <>
-inline constexpr auto kWords<RelationalLayer> = std::to_array<std::string_view>({"sage", "gin", "rgcn"});
+inline constexpr auto kWords<EdgeTypeCombination> = std::to_array<std::string_view>({"sum", "mean"});
+
+/// What a layer computes for each edge type: GraphSAGE, GIN, relational GCN, whose matrices of edge types are
+/// sums of shared ones, or GATv2; or for all edge types together, the heterogeneous graph transformer (HGT).
+enum class RelationalLayer : uint8_t { sage, gin, rgcn, gatv2, hgt };
+template <>
+inline constexpr auto kWords<RelationalLayer> = std::to_array<std::string_view>({"sage", "gin", "rgcn",
+                                                                                 "gatv2", "hgt"});
 
 /// The rows that a seed of the test split can see: rows up to the `test_timestamp` of the data set (cutoff),
 /// or up to the seed's own time (rolling).
@@ -47,7 +53,9 @@ struct RelationalSection {
   int64_t channels = 64;
   RelationalLayer layer = RelationalLayer::sage;
   int64_t bases = 8;  ///< Shared matrices of a layer of relational GCN.
+  int64_t heads = 4;  ///< Heads of gatv2 and hgt; `channels` is the total of all heads.
   NeighbourAggregation aggregation = NeighbourAggregation::sum;
+  EdgeTypeCombination combine = EdgeTypeCombination::sum;
   double dropout = 0;
   SampledNeighbours neighbours = SampledNeighbours::random;
   int64_t samples = 10;  ///< Samples of a training seed: epoch e trains on sample (e - 1) mod samples.
@@ -64,8 +72,10 @@ void visit_keys(Section& relational, Visit&& visit) {
   visit("channels", relational.channels, Range{1, 65536});
   visit("layer", relational.layer, Choice<RelationalLayer>{});
   visit("bases", relational.bases, Range{1, 65536});
+  visit("heads", relational.heads, Range{1, 1024});
   visit("dropout", relational.dropout, Range{0, 0.99});
   visit("aggregation", relational.aggregation, Choice<NeighbourAggregation>{});
+  visit("combine", relational.combine, Choice<EdgeTypeCombination>{});
   visit("neighbours", relational.neighbours, Choice<SampledNeighbours>{});
   visit("samples", relational.samples, Range{1, 65536});
   visit("test_history", relational.test_history, Choice<TestHistory>{});

@@ -41,8 +41,10 @@ HeteroOptions options_of(const Recipe& recipe, const TypedSource& source, int64_
   options.channels = recipe.relational.channels;
   options.layer = recipe.relational.layer;
   options.bases = recipe.relational.bases;
+  options.heads = recipe.relational.heads;
   options.dropout = recipe.relational.dropout;
   options.mean = recipe.relational.aggregation == NeighbourAggregation::mean;
+  options.mean_of_types = recipe.relational.combine == EdgeTypeCombination::mean;
   options.values = source.seeds().kind() == SeedTask::regression;
   options.outputs = source.seeds().target_width() > 0 ? source.seeds().target_width() : classes;
   options.destinations = layout.destinations;

@@ -25,6 +25,12 @@ void require_supported(const RunRequest& request) {
         "off");
   if (recipe.model != ModelKind::gnn)
     throw UsageError("model: task relational always uses its own model; remove the key");
+  const bool has_heads =
+      recipe.relational.layer == RelationalLayer::gatv2 || recipe.relational.layer == RelationalLayer::hgt;
+  if (has_heads && recipe.relational.channels % recipe.relational.heads != 0)
+    throw UsageError(fmt::format(
+        "relational.heads: found {}, expected a divisor of relational.channels, which is {}; set either",
+        recipe.relational.heads, recipe.relational.channels));
   if (!recipe.data.without.empty())
     throw UsageError(
         "data.without: task relational does not support it; leave columns out with `plimsoll ingest tables "
