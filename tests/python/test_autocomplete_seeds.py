@@ -131,3 +131,13 @@ def test_cuts_that_are_no_times_are_refused(ingest, tmp_path):
     manifest = folder / "manifest.yaml"
     manifest.write_text(manifest.read_text().replace("2020-03-01", "2020-02-30"))
     assert "val_timestamp divides; found '2020-02-30'" in ingest(tmp_path / "graph", folder, code=3)
+
+
+def test_rows_as_seeds_need_a_data_set_with_cuts(bin_dir, tmp_path):
+    """Tables given with --table have no manifest with cuts; no message names one."""
+    folder = write(tmp_path / "set", orders_of(9, 6), {"pay": {"type": "regression", "table": "orders", "key": "number", "target": "paid"}})
+    done = subprocess.run([bin_dir / "plimsoll", "ingest", "tables", "--table", f"orders={folder / 'db' / 'orders.parquet'}:key=number,time=at",
+                           "--task", folder / "tasks" / "pay", "--out", tmp_path / "graph"], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert f"{folder / 'tasks' / 'pay' / 'manifest.yaml'}: its seeds are the rows of its table" in done.stderr
+    assert "val_timestamp of a data set in RelBench's folder format divides; found none; add tables of labels" in done.stderr

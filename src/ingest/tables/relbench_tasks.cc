@@ -56,6 +56,14 @@ fs::path file_of_split(const fs::path& folder, const std::string& split) {
 
 // Returns a time of the data set's manifest.
 int64_t cut_of(const TablesOptions& options, const char* key, const std::string& where) {
+  if (!options.words.contains(key))
+    throw InputError(
+        fmt::format("{}: its seeds are the rows of its table, which {} of a data set in RelBench's folder "
+                    "format divides; "
+                    "found none; add tables of labels train, val and test with times and targets to the "
+                    "folder of the task, "
+                    "and a key to its table",
+                    where, key));
   const std::string text = options.words.value(key, std::string());
   if (const std::optional<int64_t> time = parse_timestamp(text)) return *time;
   throw InputError(fmt::format(
