@@ -26,6 +26,8 @@ def column_of(random, rows):
         "boolean": lambda: pa.array(random.random(rows) < 0.5, mask=missing),
         "vector": lambda: pa.FixedSizeListArray.from_arrays(pa.array(random.normal(size=3 * rows), pa.float32()), 3),
         "time": lambda: pa.array(days(random.uniform(0, 100, rows)), mask=missing),
+        "list": lambda: pa.array([None if gone else [f"item {value}" for value in random.integers(0, random.choice([3, 90]), random.integers(0, 5))]
+                                  for gone in missing], pa.list_(pa.string())),
         "constant": lambda: pa.array(np.full(rows, 3.5)),
         "nan": lambda: pa.array(np.full(rows, np.nan)),
     }

@@ -289,6 +289,35 @@ def test_colour_that_was_not_seen_at_the_cut_is_unknown(run, bin_dir, tmp_path):
                 if column["name"] == "colour")["distinct"] == 4
 
 
+@pytest.mark.parametrize("distinct", [5, 90])
+def test_lists_of_categories_equal_numpy(run, tmp_path, distinct):
+    """A number for each of the 64 values in the most lists known at the training cut; a later value is counted as unknown."""
+    pa = pytest.importorskip("pyarrow")
+    random = np.random.default_rng(3)
+    orders = orders_table(random, 40, 5, 3000)
+    at, user = np.array(orders["at"].cast("int64")), np.array(orders["user"].fill_null(-1))
+    known = at <= START + CUTS["train"][-1] * DAY
+    tags = [[f"t{int(value):02}" for value in distinct * random.random(random.integers(0, 5)) ** 2] for _ in at]
+    tags = [[*row, *row[:1]] if row_known else [*row, "future"] for row, row_known in zip(tags, known, strict=True)]  # Repeated; planted.
+    missing = random.random(len(at)) < 0.1
+    column = pa.array([None if gone else row for row, gone in zip(tags, missing, strict=True)], pa.list_(pa.string()))
+    tags = [[] if gone else row for row, gone in zip(tags, missing, strict=True)]
+    run("plimsoll", "ingest", "tables", write_folder(tmp_path / "tables", orders.append_column("tags", column)), "--reverse",
+        "--out", tmp_path / "graph")
+    recipe, out = write_recipe(tmp_path / "recipe.yaml", "busy", "neighbours: latest"), tmp_path / "out.safetensors"
+    run("relational_twin", tmp_path / "graph", recipe, FIRST_VALIDATION + 40, 1, out)
+    seen = sorted({value for row, row_known in zip(tags, known, strict=True) if row_known for value in row})
+    lists = [sum(value in row for row, row_known in zip(tags, known, strict=True) if row_known) for value in seen]
+    values = sorted(np.array(seen)[np.argsort([-count for count in lists], kind="stable")[:64]])
+    assert "future" not in values and len(values) == min(distinct, 64)
+    latest = np.flatnonzero((user == 0) & (at <= START + CUTS["val"][1] * DAY))[-6:]
+    expected = [[*(value in tags[row] for value in values), np.log1p(sum(value not in values for value in tags[row])), missing[row]]
+                for row in latest]
+    rows = parts(load_file(out), "numbers.")["orders"][:len(latest)].numpy()
+    assert np.allclose(rows[:, 2:4 + len(values)], np.array(expected, float), atol=1e-6)
+    assert rows.shape[1] == 4 + len(values) + 2 * 17 + 1 and rows[:, 2 + len(values)].max() > 0
+
+
 def test_sample_of_a_seed_is_a_function_of_seed_and_epoch(twin):
     """Whatever else its block has; and of the seed alone if the latest neighbours are sampled, without lags."""
     rows = lambda tensors: {name: parts(tensors, "numbers.")[name] for name in ("users", "orders")}  # noqa: E731

@@ -78,6 +78,7 @@ NodeInputs::NodeInputs(const DataSetView& set, const Json& type, std::span<const
       add(set, column);
   }
   for (const Number& number : number_columns_) numbers_ += number.width + (number.has_indicator ? 1 : 0);
+  for (const MultiCategory& list : lists_) numbers_ += list.numbers();
   for (const Time& column : times_) numbers_ += kTimeNumbers + (column.has_indicator ? 1 : 0);
   is_constant_ = numbers_ == 0;
   if (is_constant_) numbers_ = 1;
@@ -86,12 +87,13 @@ NodeInputs::NodeInputs(const DataSetView& set, const Json& type, std::span<const
 void NodeInputs::add(const DataSetView& set, const Json& column) {
   const std::string meaning = column.at("meaning");
   const std::optional<StoredMeaning> found = find_word<StoredMeaning>(meaning);
-  if (!found || *found == StoredMeaning::multi_category) {
+  if (!found) {
     left_out_.push_back(fmt::format("{}: models do not read columns with the meaning {}",
                                     std::string(column.at("column")), meaning));
     return;
   }
   if (*found == StoredMeaning::time) return add_time(set, column.at("column"), column.at("unit"));
+  if (*found == StoredMeaning::multi_category) return add_list(set, column);
   NumberColumn stored(set, column.at("column"), column.value("valid", std::string()));
   if (*found == StoredMeaning::category) {
     const NumberColumn vocabulary(set, column.at("vocabulary_ptr"), "");
@@ -105,6 +107,18 @@ void NodeInputs::add(const DataSetView& set, const Json& column) {
   Number number{std::move(stored), width, /*has_indicator=*/false, {}, {}};
   learn(number, column.at("column"));
   number_columns_.push_back(std::move(number));
+}
+
+void NodeInputs::add_list(const DataSetView& set, const Json& column) {
+  MultiCategory list(set, column, nodes_);
+  each_known([&](int64_t node) { list.add_known(node); });
+  list.choose_values();
+  if (list.values() < list.known_values())
+    left_out_.push_back(
+        fmt::format("{}: {} of {} values, which are counted together; the {} most frequent are read",
+                    std::string(column.at("column")), list.known_values() - list.values(),
+                    list.known_values(), list.values()));
+  lists_.push_back(std::move(list));
 }
 
 void NodeInputs::add_time(const DataSetView& set, const std::string& column, const std::string& unit) {
@@ -189,6 +203,7 @@ void NodeInputs::write(int64_t node, int64_t seed_time, float* numbers, int32_t*
     }
     if (number.has_indicator) *numbers++ = missing ? 1 : 0;
   }
+  for (const MultiCategory& list : lists_) numbers = list.write(node, numbers);
   for (const Category& category : categories_) {
     const int64_t value = category.column.whole(node);
     *codes = value < 0 ? 0 : category.code.at(static_cast<size_t>(value));

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "memory/vector.h"
+#include "sample/typed/multi_category.h"
 #include "sample/typed/number_column.h"
 #include "store/data_set.h"
 
@@ -23,6 +24,7 @@ inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
 /// - numbers, booleans and vectors with mean 0 and deviation 1 over the rows that are known at the training
 ///   cut. A missing value becomes 0, which is the mean. A column with missing values in these rows also has
 ///   an indicator, which is 1 for a missing value;
+/// - lists of categories as a number for each value, which says whether the list has it (MultiCategory);
 /// - times, including the time of the node, relative to the time of the seed, and their hour, weekday and
 ///   month as codes. For a missing time all of these are 0;
 /// - categories as codes, counted from 1 over the values that occur in rows known at the training cut. Code 0
@@ -45,7 +47,7 @@ class NodeInputs {
   int64_t numbers() const { return numbers_; }
   /// Number of codes in each column of codes, including code 0.
   std::vector<int64_t> vocabularies() const;
-  /// Columns that are not read, each with the reason.
+  /// Columns that are not read, and values without a number of their own, each with the reason.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
   /// Writes the numbers, [numbers()], and the codes of a node for a seed with this time. Code c is written to
@@ -71,6 +73,7 @@ class NodeInputs {
   };
 
   void add(const DataSetView& set, const Json& column);
+  void add_list(const DataSetView& set, const Json& column);
   void add_time(const DataSetView& set, const std::string& column, const std::string& unit);
   void learn(Number& number, const std::string& name) const;
   void learn(Category& category) const;
@@ -83,6 +86,7 @@ class NodeInputs {
   int64_t numbers_ = 0;
   bool is_constant_ = false;  // Whether nodes have no numbers of their own, only the constant 1.
   std::vector<Number> number_columns_;
+  std::vector<MultiCategory> lists_;
   std::vector<Time> times_;
   std::vector<Category> categories_;
   std::vector<std::string> left_out_;
