@@ -10,6 +10,7 @@ import pytest
 from relational_data import DAY, START, TEST_TIMESTAMP, orders_table, write_folder, write_recipe
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 history = pytest.importorskip("plimsoll.baseline.run", reason="the installed package is an older one: run `make package`")
 
@@ -88,6 +89,22 @@ def test_report_has_the_baseline_beside_the_network(run, trained, made, task, fi
         beaten = network[figure] > value if task == "busy" else network[figure] < value
         assert (f"On the split {split['name']} the network does not beat the rule `lightgbm`" in report) == (not beaten)
     assert "lightgbm" not in run("plimsoll", "evaluate", folder, "--data", made)
+
+
+def test_event_tables_that_became_edges_are_named(run, orders, tmp_path, monkeypatch):
+    """The baseline does not read them, and the report says so."""
+    pytest.importorskip("lightgbm")
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    tables = write_folder(tmp_path / "tables", orders)
+    pa.parquet.write_table(orders.select(["at", "user", "shop"]), tables / "db" / "visits.parquet")
+    manifest = tables / "manifest.yaml"
+    manifest.write_text(manifest.read_text().rstrip() + "\n  visits: {pkey: null, time_col: at, fkeys: {user: users, shop: shops}}\n")
+    run("plimsoll", "ingest", "tables", tables, "--reverse", "--as-edge", "visits", "--out", tmp_path / "graph")
+    run("plimsoll", "train", write_recipe(tmp_path / "recipe.yaml", "busy"), "--data", tmp_path / "graph", "--run", tmp_path / "run")
+    said = "The baseline lightgbm does not read the event tables that became edges: "
+    assert said in run("plimsoll", "evaluate", tmp_path / "run", "--data", tmp_path / "graph", "--baseline")
+    assert said in (tmp_path / "run" / "report.html").read_text()
+    assert said not in run("plimsoll", "evaluate", tmp_path / "run", "--data", tmp_path / "graph")
 
 
 def test_without_lightgbm_the_remedy_is_named(bin_dir, trained, made, tmp_path, monkeypatch):

@@ -113,6 +113,12 @@ def test_seeds_without_a_label_are_left_out_and_counted(folder, train, run, tmp_
     assert [split["items"] for split in splits] == [53, 80]
 
 
+def test_a_split_without_labelled_seeds_is_refused_with_the_remedy(folder, train):
+    change(folder / "tasks" / "busy" / "val.parquet", lambda table: table.slice(0, 0))
+    found = train(folder, code=3)
+    assert "task busy has no labelled seeds in the split val; add rows with a label to the split's table, then ingest" in found
+
+
 def test_hidden_test_labels_are_predicted_not_evaluated(folder, train, run, tmp_path):
     change(folder / "tasks" / "busy" / "test.parquet", lambda table: table.drop_columns(["label"]))
     replace(folder / "manifest.yaml", "val_timestamp", "name: set\nval_timestamp")

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -54,8 +55,6 @@ def test_two_texts_are_a_binary_task(trained):
 
 
 @pytest.mark.parametrize("labels, task_type, found", [
-    (lambda split, counts: ["new" if split == "val" and row == 3 else NAMES[count] for row, count in enumerate(counts)],
-     "multiclass_classification", "row 3 of the split val has the label 'new', expected one of the 3 labels of the split train"),
     (lambda split, counts: [NAMES[count] for count in counts] if split == "train" else counts, "multiclass_classification",
      "labels are texts in one split and numbers in another"),
     (lambda split, counts: [NAMES[count] for count in counts], "binary_classification", "found 3 different texts as labels, expected two"),
@@ -64,3 +63,26 @@ def test_two_texts_are_a_binary_task(trained):
 def test_other_texts_are_refused(trained, labels, task_type, found):
     with pytest.raises(AssertionError, match=found):
         trained("refused", labels, task_type)
+
+
+def test_texts_that_no_training_seed_has_are_left_out_and_counted(trained, run, tmp_path):
+    """The model and the figures are those without these labels."""
+    def labels(other):
+        return lambda split, counts: [other if split != "train" and row % 30 == 3 else NAMES[count] for row, count in enumerate(counts)]
+
+    weights, unknown = trained("unknown", labels("new"))
+    assert (weights, [split.pop("unknown_labels") for split in unknown["splits"]]) == (trained("missing", labels(None))[0], [3, 4])
+    assert unknown == json.loads((tmp_path / "missing.run" / "evaluation.json").read_text())
+    shown = run("plimsoll", "evaluate", tmp_path / "unknown.run", "--data", tmp_path / "unknown")
+    assert "The figures of the split test leave out 4 seeds with a label that no training seed has." in shown
+    run("plimsoll", "predict", tmp_path / "unknown.run", "--data", tmp_path / "unknown", "--out", tmp_path / "out")
+    assert len(np.load(tmp_path / "out" / "class.npy")) == 40 * sum(len(cuts) for cuts in CUTS.values())
+
+
+def test_the_baseline_leaves_out_the_same_seeds(trained, run, tmp_path, monkeypatch):
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("plimsoll.baseline.run", reason="the package is not installed: run `make package`")
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    trained("unknown", lambda split, counts: ["new" if split != "train" and row % 30 == 3 else NAMES[count] for row, count in enumerate(counts)])
+    run("plimsoll", "evaluate", tmp_path / "unknown.run", "--data", tmp_path / "unknown", "--baseline")
+    assert len(np.load(tmp_path / "unknown.run" / "baseline" / "test.npy")) == 120 - 4

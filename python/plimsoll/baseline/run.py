@@ -68,11 +68,7 @@ class BaselineRun:
         """
         seeds = self.task[split]
         labels = np.asarray(seeds.target, np.float64)[self._labelled(split)]
-        if not seeds.has_texts:
-            return labels
-        number = {text: code for code, text in enumerate(self.task["train"].vocabulary)}
-        numbers = np.array([number.get(text, np.nan) for text in seeds.vocabulary], np.float64)
-        return numbers[labels.astype(np.int64)]
+        return self._classes_of_codes(split)[labels.astype(np.int64)] if seeds.has_texts else labels
 
     def ends(self, split: str, times: Ints, copy: int) -> Ints:
         """Returns the latest times of rows that seeds see. In a copy of the training seeds, each seed has the lag of a random
@@ -108,7 +104,15 @@ class BaselineRun:
         seeds = self.task[split]
         if seeds.target is None or seeds.valid is None:
             raise UsageError(f"task {self.task.name}: the split {split} has no labels")
-        return seeds.valid & np.isfinite(np.asarray(seeds.target, np.float64))
+        labelled: NDArray[np.bool_] = seeds.valid & np.isfinite(np.asarray(seeds.target, np.float64))
+        if seeds.has_texts:  # A text that no training seed has is a label of no class.
+            labelled[labelled] = np.isfinite(self._classes_of_codes(split)[np.asarray(seeds.target, np.int64)[labelled]])
+        return labelled
+
+    def _classes_of_codes(self, split: str) -> NDArray[np.float64]:
+        """The number in the split train of each text of a split; NaN for a text that is not there."""
+        number = {text: code for code, text in enumerate(self.task["train"].vocabulary)}
+        return np.array([number.get(text, np.nan) for text in self.task[split].vocabulary], np.float64)
 
     def _last_time(self) -> int:
         text = self.graph.manifest.get("source", {}).get("test_timestamp")

@@ -14,6 +14,10 @@
 namespace plimsoll {
 namespace {
 
+// What a seed has in place of a class if it has no label, or one that no training seed has.
+constexpr int64_t kMissingClass = -1;
+constexpr int64_t kUnknownClass = -2;
+
 const TaskView& find_seed_task(const TypedGraphView& graph, const std::string& name) {
   const auto found = std::ranges::find(graph.tasks(), name, &TaskView::name);
   if (found != graph.tasks().end()) return *found;
@@ -69,7 +73,8 @@ void TaskSeeds::name_classes(const TypedGraphView& graph) {
              "labels are texts in one split and numbers in another; store both in one type");
     for (const std::string& text : parts_[part].texts) {
       const auto found = std::ranges::find(class_names_, text);
-      parts_[part].class_of_code.push_back(found == class_names_.end() ? -1 : found - class_names_.begin());
+      parts_[part].class_of_code.push_back(found == class_names_.end() ? kUnknownClass
+                                                                       : found - class_names_.begin());
     }
   }
   if (class_names_.empty()) return;
@@ -112,7 +117,8 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
   const std::string place =
       fmt::format("{}: task {}, split {}", graph.set().folder().string(), name_, seeds.split);
   if (!split.contains("target") && seeds.split == kTrain)
-    throw InputError(place + ": found no labels; make them with the relbench command");
+    throw InputError(
+        place + ": found no labels; add the column of labels to its table, then ingest the tables again");
   if (seeds.times.empty() && !seeds.nodes.empty())
     throw InputError(place + ": seeds have no times, but a model needs the time of each seed");
   splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
@@ -220,7 +226,10 @@ double TaskSeeds::value(int64_t seed) const {
   const std::optional<NumberColumn>& values = parts_[part].values;
   if (!values) return std::numeric_limits<double>::quiet_NaN();
   const int64_t row = seed - splits_[part].first;
-  if (!class_names_.empty()) return class_of(parts_[part], row, splits_[part].name);
+  if (!class_names_.empty()) {
+    const int64_t known = class_of(parts_[part], row);
+    return known < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(known);
+  }
   const double found = values->at(row);
   if (std::isinf(found))
     throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a finite number",
@@ -228,17 +237,20 @@ double TaskSeeds::value(int64_t seed) const {
   return found;
 }
 
-double TaskSeeds::class_of(const Part& part, int64_t row, const std::string& split) const {
+// Returns the class of a label that is a text; kMissingClass or kUnknownClass if it has none.
+int64_t TaskSeeds::class_of(const Part& part, int64_t row) const {
   const int64_t code = part.values->whole(row);
-  if (code < 0) return std::numeric_limits<double>::quiet_NaN();
-  const auto at = static_cast<size_t>(code);
-  if (at < part.texts.size() && part.class_of_code[at] >= 0)
-    return static_cast<double>(part.class_of_code[at]);
+  if (code < 0) return kMissingClass;
+  if (code < std::ssize(part.class_of_code)) return part.class_of_code[static_cast<size_t>(code)];
   throw InputError(
-      fmt::format("task {}: row {} of the split {} has the label '{}', expected one of the {} labels of "
-                  "the split train",
-                  name_, row, split, at < part.texts.size() ? part.texts[at] : std::to_string(code),
-                  class_names_.size()));
+      fmt::format("task {}: row {} of the split {} has the code {} of {} labels; ingest the tables again",
+                  name_, row, part.seeds->split, code, part.class_of_code.size()));
+}
+
+bool TaskSeeds::has_unknown_label(int64_t seed) const {
+  const size_t part = part_of(seed);
+  return !class_names_.empty() && parts_[part].values &&
+         class_of(parts_[part], seed - splits_[part].first) == kUnknownClass;
 }
 
 int64_t TaskSeeds::label(int64_t seed) const {

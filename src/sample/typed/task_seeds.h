@@ -65,8 +65,10 @@ class TaskSeeds {
   bool is_training(int64_t seed) const { return splits_[part_of(seed)].name == kTrain; }
   int64_t node(int64_t seed) const;
   int64_t time(int64_t seed) const;
-  /// Returns whether there is something to predict for the seed that is neither missing nor hidden.
+  /// Returns whether there is something to predict for the seed that is neither missing, hidden nor unknown.
   bool has_label(int64_t seed) const;
+  /// Returns whether the label is a text that no training seed has, so that a model cannot predict it.
+  bool has_unknown_label(int64_t seed) const;
   /// Returns the nodes to recommend for a seed, in the order of the data set and perhaps more than once; none
   /// for other tasks or if they are hidden. Errors: InputError for a node that does not exist.
   std::span<const uint32_t> destinations(int64_t seed) const;
@@ -76,10 +78,10 @@ class TaskSeeds {
   /// Writes these targets, [target_width()]: the value, the labels as 0, 1 or NaN, or how often each node is
   /// to be recommended. Errors: those of LabelVectors and destinations().
   void write_targets(int64_t seed, std::span<float> targets) const;
-  /// Returns the value to predict; NaN if it is missing or hidden.
+  /// Returns the value to predict; NaN if it is missing, hidden or unknown.
   double value(int64_t seed) const;
-  /// Returns the class to predict; -1 if it is missing or hidden. Errors: InputError for a value that is not
-  /// a class 0, 1, ....
+  /// Returns the class to predict; -1 if it is missing, hidden or unknown. Errors: InputError for a value
+  /// that is not a class 0, 1, ....
   int64_t label(int64_t seed) const;
   /// Returns the texts of the classes by number if labels are texts, in the order of their bytes; otherwise
   /// nothing. They are the texts of the split train.
@@ -101,12 +103,13 @@ class TaskSeeds {
     std::span<const uint32_t> lists = {};
     std::optional<LabelVectors> labels = {};  // Set if there are several labels.
     std::vector<std::string> texts = {};      // The texts of codes, if labels are texts.
-    std::vector<int64_t> class_of_code = {};  // The class of each text; -1 if it is not in the split train.
+    std::vector<int64_t> class_of_code =
+        {};  // The class of each text; negative if it is not in the split train.
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
   void name_classes(const TypedGraphView& graph);
-  double class_of(const Part& part, int64_t row, const std::string& split) const;
+  int64_t class_of(const Part& part, int64_t row) const;
   void count_labels(const TypedGraphView& graph);
   void read_destination(const TypedGraphView& graph);
   void require_hidable(const TypedGraphView& graph) const;

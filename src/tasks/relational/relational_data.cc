@@ -67,13 +67,22 @@ RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe
 RelationalData::RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened)
     : TrainingData(folder, recipe, std::move(opened.data)), seeds_(opened.seeds) {}
 
-GraphList RelationalData::graphs_of(const std::string& split) const {
+GraphList RelationalData::seeds_of(const std::string& split,
+                                   const std::function<bool(int64_t seed)>& is_wanted) const {
   const auto& splits = seeds_->seeds().splits();
   const auto found = std::ranges::find(splits, split, &TaskSeeds::Split::name);
-  GraphList graphs;
+  GraphList seeds;
   for (int64_t seed = 0; found != splits.end() && seed < found->count; ++seed)
-    if (seeds_->seeds().has_label(found->first + seed)) graphs.push_back(found->first + seed);
-  return graphs;
+    if (is_wanted(found->first + seed)) seeds.push_back(found->first + seed);
+  return seeds;
+}
+
+GraphList RelationalData::graphs_of(const std::string& split) const {
+  return seeds_of(split, [&](int64_t seed) { return seeds_->seeds().has_label(seed); });
+}
+
+int64_t RelationalData::unknown_labels(const std::string& split) const {
+  return std::ssize(seeds_of(split, [&](int64_t seed) { return seeds_->seeds().has_unknown_label(seed); }));
 }
 
 TrainingSplit RelationalData::split() const {
@@ -81,10 +90,13 @@ TrainingSplit RelationalData::split() const {
                       .validation = graphs_of(kValidation),
                       .resampling = {.period = seeds_->graphs(), .samples = seeds_->samples()}};
   if (split.training.empty() || split.validation.empty())
-    throw InputError(
-        fmt::format("{}: the task has no labelled seeds in the split {}; make its labels with the relbench "
-                    "command, then ingest the tables again",
-                    seeds_->graph().set().folder().string(), split.training.empty() ? kTrain : kValidation));
+    throw InputError(fmt::format(
+        "{}: task {} has no labelled seeds in the split {}; {}, then ingest the tables again",
+        seeds_->graph().set().folder().string(), seeds_->seeds().name(),
+        split.training.empty() ? kTrain : kValidation,
+        seeds_->seeds().completes_column()
+            ? "set val_timestamp and test_timestamp so that rows with the target are in each split"
+            : "add rows with a label to the split's table"));
   return split;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,14 @@ class RelationalData : public TrainingData {
   const TypedSource& seeds() const { return *seeds_; }
   /// Returns the indices of the labelled seeds of a split; empty if it has none.
   GraphList graphs_of(const std::string& split) const;
+  /// Returns how many seeds of a split have a label that no training seed has (TaskSeeds).
+  int64_t unknown_labels(const std::string& split) const;
   /// Returns the training and validation seeds. Errors: InputError if either split has no labelled seeds.
   TrainingSplit split() const;
 
  private:
   struct Opened;
+  GraphList seeds_of(const std::string& split, const std::function<bool(int64_t seed)>& is_wanted) const;
   RelationalData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
   static Opened open(const std::filesystem::path& folder, const Recipe& recipe, int64_t samples);
 

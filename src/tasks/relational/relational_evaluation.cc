@@ -9,12 +9,14 @@
 #include "base/units.h"
 #include "tasks/classes/classes_evaluation.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "tasks/relational/baseline.h"
 #include "tasks/relational/multilabel_evaluation.h"
 #include "tasks/relational/recommendation_evaluation.h"
 #include "tasks/relational/relational_data.h"
 #include "tasks/relational/relational_figures.h"
 #include "tasks/relational/single_label_evaluation.h"
 #include "tasks/relational/trivial_rules.h"
+#include "telemetry/counted.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -73,6 +75,7 @@ Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe,
     for (const auto* list : {&result.networks, &result.rules})
       for (const ModelFigures& found : *list) models.push_back(model_json(found));
     Json split = {{"name", result.split}, {"items", result.seeds}, {"models", std::move(models)}};
+    if (result.unknown_labels > 0) split["unknown_labels"] = result.unknown_labels;
     if (result.networks.size() > 1) split["spread"] = spread_json(result);
     splits.push_back(std::move(split));
   }
@@ -95,6 +98,24 @@ std::string unbeaten_rules(const RelationalResult& result) {
                           rule.figures.front().second)
                 .value_or("");
   return text;
+}
+
+std::string unknown_labels(const RelationalResult& result) {
+  if (result.unknown_labels == 0) return {};
+  return fmt::format("The figures of the split {} leave out {} with a label that no training seed has.\n",
+                     result.split, counted(result.unknown_labels, "seed"));
+}
+
+// The baseline reads rows that refer to the entity. Event tables that became edges have no rows.
+std::string edges_without_rows(const RelationalData& data) {
+  std::string names;
+  for (const EdgeTypeView& edges : data.seeds().graph().edge_types())
+    if (edges.target == data.seeds().seeds().entity() && !edges.times.empty())
+      names += (names.empty() ? "" : ", ") + edges.name;
+  return names.empty()
+             ? ""
+             : fmt::format("The baseline {} does not read the event tables that became edges: {}.\n",
+                           kBaseline, names);
 }
 
 std::vector<std::string> row_of(const RelationalResult& result, const ModelFigures& found) {
@@ -129,7 +150,8 @@ std::vector<std::vector<std::string>> rows_of(const RelationalResult& result) {
 
 EvaluationResult evaluate_relational(const RunEvaluation& asked) {
   const RelationalData data(asked.data, asked.recipe);
-  const std::vector<RelationalResult> results = evaluate(asked, data);
+  std::vector<RelationalResult> results = evaluate(asked, data);
+  for (RelationalResult& result : results) result.unknown_labels = data.unknown_labels(result.split);
   std::vector<std::string> columns = {"<split", "seeds", "<model", "loss"};
   for (const auto& [name, value] : results.front().networks.front().figures) columns.push_back(name);
   Table table(columns);
@@ -143,8 +165,9 @@ EvaluationResult evaluate_relational(const RunEvaluation& asked) {
       table.add(std::move(row));
     }
     evaluated.graphs += result.seeds;
-    evaluated.notes += unbeaten_rules(result);
+    evaluated.notes += unbeaten_rules(result) + unknown_labels(result);
   }
+  if (asked.baseline) evaluated.notes += edges_without_rows(data);
   evaluated.table = table.text();
   if (asked.split.empty())
     evaluated.report =

@@ -24,7 +24,8 @@ struct ModelFigures {
 /// The metrics on one split.
 struct RelationalResult {
   std::string split;
-  int64_t seeds = 0;
+  int64_t seeds = 0;                        ///< Seeds that the figures are computed from.
+  int64_t unknown_labels = 0;               ///< Other seeds, with a label that no training seed has.
   std::vector<ModelFigures> networks = {};  ///< One for each seed of the run.
   std::vector<ModelFigures> rules = {};
 

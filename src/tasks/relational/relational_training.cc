@@ -117,7 +117,12 @@ class RelationalTraining final : public Training {
   void note_left_out() const {
     for (const std::string& column : data_.seeds().left_out()) request_.observer->note("left out: " + column);
     for (const TaskSeeds::Split& split : data_.seeds().seeds().splits()) {
-      const int64_t unlabelled = split.count - std::ssize(data_.graphs_of(split.name));
+      const int64_t unknown = data_.unknown_labels(split.name);
+      if (unknown > 0)
+        request_.observer->note(
+            fmt::format("left out: {} of the split {} with a label that no training seed has",
+                        counted(unknown, "seed"), split.name));
+      const int64_t unlabelled = split.count - std::ssize(data_.graphs_of(split.name)) - unknown;
       if (unlabelled > 0)
         request_.observer->note(fmt::format("left out: {} of the split {} without a label",
                                             counted(unlabelled, "seed"), split.name));
