@@ -1,5 +1,6 @@
 """Ranks of a run: the weights of one process, whoever starts them, and what is said when one is missing."""
 
+import contextlib
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -186,6 +188,27 @@ def test_ranks_of_other_data_and_other_kernels_refuse(frames, tmp_path):
     for code, _, text in done:
         assert code == 2 and "differ in level of kernels" in text and "rank 1 has 'portable'" in text, text
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_rank_that_is_killed_before_all_have_arrived_ends_the_others(frames, tmp_path, killed):
+    port = free_port()
+    processes = start(3, lambda rank: arguments(frames, tmp_path / "run"), port, only=[0, 1])
+    store = None
+    while store is None:
+        with contextlib.suppress(RuntimeError):  # Rank 0 does not serve yet.
+            store = dist.TCPStore("127.0.0.1", port, 3, False, timedelta(seconds=LIMIT_S), wait_for_workers=False)
+    store.wait([f"plimsoll/0/here/{rank}" for rank in (0, 1)], timedelta(seconds=LIMIT_S))
+    processes[killed].kill()
+    moment = time.monotonic()
+    other = processes[1 - killed]
+    _, text = other.communicate(timeout=LIMIT_S)
+    assert time.monotonic() - moment < 30 and other.returncode == 1
+    if killed == 0:
+        assert "rank 1 lost its connection to rank 0 before all ranks had arrived; start all ranks again" in text
+    else:
+        assert f"rank 1 (process {processes[1].pid} on " in text and "has ended before all ranks had arrived" in text
+    processes[killed].communicate()
 
 
 def test_a_rank_that_never_comes_and_a_taken_port(frames, tmp_path):

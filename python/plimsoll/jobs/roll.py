@@ -56,12 +56,41 @@ def meet(where: Place) -> Store:
     store = PrefixStore(f"plimsoll/{where.attempt}", tcp)
     store.set(f"beat/{where.rank}", Beat().text())
     store.set(f"here/{where.rank}", f"{os.getpid()} {socket.gethostname()} {_processes()}")
-    for rank in range(where.ranks):
-        try:
-            store.wait([f"here/{rank}"], wait)
-        except RuntimeError:
-            raise Failure(f"rank {rank} of {where.ranks} did not arrive within {limit:g} s ({_COMING})") from None
+    _await_all(store, where, limit)
     return store
+
+
+def _await_all(store: Store, where: Place, limit: float) -> None:
+    """Returns once all ranks have arrived. A rank that ends before that is noticed by those on its machine, which tell
+    the others. Errors: `Failure`.
+    """
+    end = time.monotonic() + limit
+    try:
+        for rank in range(where.ranks):
+            while not store.check([f"here/{rank}"]):
+                if lost := _lost_before_start(store, where.ranks):
+                    raise Failure(lost)
+                if time.monotonic() > end:
+                    raise Failure(f"rank {rank} of {where.ranks} did not arrive within {limit:g} s ({_COMING})")
+                time.sleep(_LOOK_S)
+    except Failure:
+        raise
+    except RuntimeError:
+        raise Failure(f"rank {where.rank} lost its connection to rank 0 before all ranks had arrived; start all ranks again") from None
+
+
+def _lost_before_start(store: Store, ranks: int) -> str:
+    """Returns a sentence that names a rank that arrived and has ended, the same on all ranks, or ""."""
+    if store.check(["lost"]):
+        return str(store.get("lost"), "utf-8")
+    for rank in range(ranks):
+        if not store.check([f"here/{rank}"]):
+            continue
+        process, host, processes = store.get(f"here/{rank}").decode().split(" ", 2)
+        if processes == _processes() and _has_ended(int(process)):
+            text = f"rank {rank} (process {process} on {host}) has ended before all ranks had arrived; start all ranks again"
+            return str(store.compare_set("lost", "", text), "utf-8")
+    return ""
 
 
 def _require_known(where: Place) -> None:
