@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/shown.h"
+#include "store/tensor_stream.h"
 
 namespace plimsoll {
 namespace {
@@ -24,8 +25,20 @@ constexpr int64_t kUsualHeld = 64 << 10;
 constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
-// Returns the checksum of the content, which does not depend on how the header is written.
-std::string checksum_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {
+using TensorStreams = std::map<std::string, TensorStream>;
+
+void read(const TensorStream& tensor, const TakeBytes& take) {
+  tensor.read(take);
+}
+void read(const TensorSpan& tensor, const TakeBytes& take) {
+  take(tensor.data);
+}
+
+// Returns the checksum of the content, which does not depend on how the header is written. `take` gets the
+// bytes of all tensors.
+template <typename Tensor>
+std::string checksum_of(const std::map<std::string, Tensor>& tensors, const TensorMetadata& metadata,
+                        const TakeBytes& take) {
   Hasher hasher;
   const auto add_number = [&](uint64_t number) { hasher.add(&number, sizeof(number)); };
   const auto add_text = [&](const std::string& text) {
@@ -38,7 +51,10 @@ std::string checksum_of(const std::map<std::string, TensorSpan>& tensors, const 
     add_text(tensor.dtype);
     add_number(tensor.shape.size());
     for (const int64_t size : tensor.shape) add_number(static_cast<uint64_t>(size));
-    hasher.add(tensor.data);
+    read(tensor, [&](std::span<const std::byte> bytes) {
+      hasher.add(bytes);
+      take(bytes);
+    });
   }
   for (const auto& [key, value] : metadata) {
     if (key == kChecksum) continue;
@@ -54,6 +70,12 @@ int64_t dtype_bytes(const std::string& dtype) {
   if (dtype == "F16" || dtype == "BF16") return 2;
   if (dtype == "U8" || dtype == "I8" || dtype == "BOOL") return 1;
   return 0;
+}
+
+int64_t bytes_of(const TensorStream& tensor) {
+  int64_t bytes = dtype_bytes(tensor.dtype);
+  for (const int64_t size : tensor.shape) bytes *= size;
+  return bytes;
 }
 
 TensorSpan parse_tensor(const Json& entry, std::span<const std::byte> data, const std::string& where) {
@@ -115,34 +137,53 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
 
 // Returns the header. A checkpoint may have thousands of tensors, and a JSON value of all of them would need
 // four times the memory of the text.
-std::string header_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {
+std::string header_of(const TensorStreams& tensors, const TensorMetadata& metadata) {
   std::string text = fmt::format("{{\"{}\":{}", kMetadata, Json(metadata).dump());
-  size_t offset = 0;
+  int64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
-    const Json entry = {{"dtype", tensor.dtype},
-                        {"shape", tensor.shape},
-                        {"data_offsets", {offset, offset + tensor.data.size()}}};
+    const int64_t end = offset + bytes_of(tensor);
+    const Json entry = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     text += fmt::format(",{}:{}", Json(name).dump(), entry.dump());
-    offset += tensor.data.size();
+    offset = end;
   }
   return text + "}";
 }
 
+// Data after the header, whose length takes 8 bytes, is aligned.
+std::string padded_header(const TensorStreams& tensors, TensorMetadata metadata,
+                          const std::string& checksum) {
+  constexpr size_t kAlignment = 64;
+  metadata[kChecksum] = checksum;
+  std::string text = header_of(tensors, metadata);
+  text.resize((text.size() + 8 + kAlignment - 1) / kAlignment * kAlignment - 8, ' ');
+  return text;
+}
+
 }  // namespace
+
+TensorStream stream_of(const TensorSpan& tensor) {
+  return {tensor.dtype, tensor.shape, [data = tensor.data](const TakeBytes& take) { take(data); }};
+}
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files) {
-  TensorMetadata all = metadata;
-  all[kChecksum] = checksum_of(tensors, metadata);
-  std::string text = header_of(tensors, all);
-  constexpr size_t kAlignment = 64;
-  text.resize((text.size() + 8 + kAlignment - 1) / kAlignment * kAlignment - 8, ' ');
+  TensorStreams streams;
+  for (const auto& [name, tensor] : tensors) streams[name] = stream_of(tensor);
+  write_safetensors(path, streams, metadata, files);
+}
 
+// The checksum is known, and the header written again, once all tensors are written.
+void write_safetensors(const std::filesystem::path& path, const TensorStreams& tensors,
+                       const TensorMetadata& metadata, FileSystem& files) {
+  const std::string unknown(16, '0');
   const auto fill = [&](File& file) {
+    const std::string text = padded_header(tensors, metadata, unknown);
     const uint64_t length = text.size();
     file.write(&length, sizeof(length));
     file.write(text.data(), text.size());
-    for (const auto& [name, tensor] : tensors) file.write(tensor.data.data(), tensor.data.size());
+    const std::string checksum = checksum_of(
+        tensors, metadata, [&](std::span<const std::byte> bytes) { file.write(bytes.data(), bytes.size()); });
+    file.write_at(sizeof(length), padded_header(tensors, metadata, checksum).data(), text.size());
   };
   replace_file(path, fill, files);
 }
@@ -226,7 +267,7 @@ void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
 void SafetensorsView::check() const {
   const auto stored = metadata_.find(kChecksum);
   if (stored == metadata_.end()) return;  // Written by an older version or another tool.
-  const std::string found = checksum_of(tensors_, metadata_);
+  const std::string found = checksum_of(tensors_, metadata_, [](std::span<const std::byte>) {});
   if (found != stored->second)
     throw InputError(fmt::format(
         "{}: its tensors and metadata have the checksum {}, expected {}: the file is damaged; fetch it or "

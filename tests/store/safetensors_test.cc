@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "store/tensor_stream.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"
 #include "support/ledger_cap.h"
@@ -58,6 +59,23 @@ class Safetensors : public testing::Test {
   TempFolder folder_;
   std::filesystem::path path_ = folder_ / "model.safetensors";
 };
+
+TEST_F(Safetensors, StreamsMakeTheFileOfTensorsInMemory) {
+  write_safetensors(path_,
+                    {{"bias", span_of("I64", {2}, bias_)}, {"weight", span_of("F32", {2, 3}, weight_)}},
+                    {{"model", "gat"}});
+  int reads = 0;
+  const auto in_parts = [&](const TakeBytes& take) {
+    ++reads;
+    for (const float& number : weight_) take(std::as_bytes(std::span(&number, 1)));
+  };
+  const auto streamed = folder_ / "streamed.safetensors";
+  write_safetensors(streamed,
+                    {{"bias", stream_of(span_of("I64", {2}, bias_))}, {"weight", {"F32", {2, 3}, in_parts}}},
+                    {{"model", "gat"}});
+  EXPECT_EQ(reads, 1);
+  EXPECT_EQ(read_text(streamed), read_text(path_));
+}
 
 TEST_F(Safetensors, IsReadBackAsWritten) {
   write();
