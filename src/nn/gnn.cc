@@ -137,9 +137,10 @@ at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return feature_units_.standardized(batch.x);
   const ModuleScope scope("embedding");
   const ParameterList::Entry& table = parameters_.entries().front();
-  const at::Tensor ids = node_ids(batch, table.shape().front());
+  const int64_t count = table.shape().front();
   const bool of_nodes = table.lazy;  // embed_nodes() was called.
-  const at::Tensor rows = of_nodes ? learned_rows(table, ids) : embedding_rows(embedding_, ids);
+  const at::Tensor rows = of_nodes ? learned_rows(table, node_numbers(batch, count))
+                                   : embedding_rows(embedding_, node_ids(batch, count));
   return at::cat({rows, feature_units_.standardized(batch.x).slice(1, 1)}, 1);
 }
 

@@ -31,12 +31,31 @@ void check_node_ids(const Batch& batch, int64_t ids) {
   }
 }
 
+// Views x as u32.
+at::Tensor numbers_of(const Batch& batch) {
+  return batch.x.view(at::kUInt32).select(1, 0);
+}
+
+void check_node_numbers(const Batch& batch, int64_t nodes) {
+  const at::Tensor numbers = numbers_of(batch);
+  const auto* const x = static_cast<const uint32_t*>(numbers.const_data_ptr());
+  for (int64_t n = 0; n < numbers.size(0); ++n)
+    if (const uint32_t number = x[n * numbers.stride(0)]; number >= nodes)
+      throw InputError(fmt::format("{} has the number {}, expected one from 0 to {}", name_of(n, batch),
+                                   number, nodes - 1));
+}
+
 }  // namespace
 
 at::Tensor node_ids(const Batch& batch, int64_t ids) {
   const at::Tensor column = batch.x.select(1, 0);
   if (!column.is_meta()) check_node_ids(batch.read(), ids);
   return column.to(at::kLong);
+}
+
+at::Tensor node_numbers(const Batch& batch, int64_t nodes) {
+  if (!batch.x.is_meta()) check_node_numbers(batch.read(), nodes);
+  return numbers_of(batch).to(at::kLong);
 }
 
 }  // namespace plimsoll

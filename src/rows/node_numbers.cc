@@ -15,12 +15,12 @@ namespace plimsoll {
 namespace {
 
 void write_numbers(int descriptor, int64_t nodes) {
-  std::array<float, 1024> numbers;
+  std::array<uint32_t, 1024> numbers;
   for (int64_t first = 0; first < nodes;) {
     const int64_t count = std::min<int64_t>(nodes - first, std::ssize(numbers));
-    for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = static_cast<float>(first + i);
-    const auto bytes = static_cast<size_t>(count) * sizeof(float);
-    if (::pwrite(descriptor, numbers.data(), bytes, first * int64_t{sizeof(float)}) !=
+    for (int64_t i = 0; i < count; ++i) numbers[static_cast<size_t>(i)] = static_cast<uint32_t>(first + i);
+    const auto bytes = static_cast<size_t>(count) * sizeof(uint32_t);
+    if (::pwrite(descriptor, numbers.data(), bytes, first * int64_t{sizeof(uint32_t)}) !=
         static_cast<ssize_t>(bytes))
       throw Failure(fmt::format("node numbers: cannot write them to memory: {}", std::strerror(errno)));
     first += count;
@@ -35,7 +35,7 @@ NodeNumbers::NodeNumbers(int64_t nodes) : nodes_(nodes) {
         "the graph has {} nodes without features, expected at most {}, because a model learns an embedding "
         "of each; pass features to `plimsoll ingest graph`",
         nodes, kMaxNodes));
-  charge_.add(nodes * int64_t{sizeof(float)});
+  charge_.add(nodes * int64_t{sizeof(uint32_t)});
   descriptor_ = ::memfd_create("plimsoll-node-numbers", MFD_CLOEXEC);
   if (descriptor_ < 0)
     throw Failure(fmt::format("node numbers: cannot create a file in memory: {}", std::strerror(errno)));

@@ -9,13 +9,14 @@
 
 namespace plimsoll {
 
-/// A file in memory whose row i is the number i, as f32. It is used as the feature of nodes that have no
-/// features; a model uses it to look up the embedding of each node (nn/gnn.h). Needs 4 bytes per node,
-/// entered under Tag::columns. Immutable, so any number of threads may read it.
+/// A file in memory whose row i is an f32 with the bits of the u32 i. It is used as the feature of nodes that
+/// have no features; a model uses it to look up the embedding of each node (nn/node_ids.h), and nothing
+/// computes with it. Needs 4 bytes per node, counted under Tag::columns. Immutable, so any number of threads
+/// may read it.
 class NodeNumbers {
  public:
-  /// f32 represents all whole numbers up to this one.
-  static constexpr int64_t kMaxNodes = int64_t{1} << 24;
+  /// The highest number of nodes of a graph, whose nodes are u32.
+  static constexpr int64_t kMaxNodes = (int64_t{1} << 32) - 1;
 
   /// Errors: InputError for more than kMaxNodes nodes; BudgetExceeded; Failure.
   explicit NodeNumbers(int64_t nodes);

@@ -42,6 +42,13 @@ TEST(Init, HasTheSpreadItNames) {
   EXPECT_EQ(std::get<2>(moments(parameters.add("c", {10}, Init::zeros()))), 0);
 }
 
+TEST(Init, NumbersFarApartDiffer) {
+  std::vector<float> low(4), high(4);
+  initial_values(Init::normal(), 11, 0, 0, low);
+  initial_values(Init::normal(), 11, 0, int64_t{1} << 32, high);
+  for (size_t i = 0; i < low.size(); ++i) EXPECT_NE(low[i], high[i]);
+}
+
 // The product of these sizes, and sums of them, do not fit into 64 bits.
 TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
   const MetaParameters without_data;

@@ -31,8 +31,12 @@ std::unique_ptr<GraphModel> make_gnn(const Recipe& recipe, const ModelInputs& in
 std::unique_ptr<GraphModel> read_gnn(const SafetensorsView& file) {
   auto options = read_options<GnnOptions>(file);
   options.standardize = file.tensors().contains(FeatureUnits::kMean);
-  const auto make = [&] { return std::make_unique<Gnn>(options, 0); };
   const bool of_nodes = options.num_ids > 0 && read_ids(file, "vocabulary.ids").keys.empty();
+  const auto make = [&] {
+    auto model = std::make_unique<Gnn>(options, 0);
+    if (of_nodes) model->embed_nodes();
+    return model;
+  };
   return of_nodes ? read_model(file, "embedding.weight", make) : read_model(file, make);
 }
 
