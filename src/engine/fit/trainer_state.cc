@@ -81,6 +81,10 @@ int max_streams_of(const FitOptions& options) {
 }
 
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
+  if (options.recipe->run.embeddings == EmbeddingPlace::disk && options.table == nullptr)
+    throw UsageError(
+        "run.embeddings: found disk, but the model learns no embeddings of nodes, which only nodes without "
+        "features have; leave out run.embeddings");
   const TrainingSection& training = options.recipe->training;
   const bool tries = options.recipe->memory.estimation == Estimation::trial;
   PlanInput input{

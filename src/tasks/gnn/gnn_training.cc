@@ -68,6 +68,7 @@ class GnnTraining final : public Training {
     return {{"gnn", "gnn", [options](const RunOptions& run) { return plan_gnn(options(run)); },
              [this, options](const RunOptions& run) {
                note_scales();
+               note_embedding();
                return report_of(train_gnn(options(run)));
              }}};
   }
@@ -106,6 +107,16 @@ class GnnTraining final : public Training {
     const std::string note = unequal_scales(scale_of_some(source, data_.neighbours(), split_), first,
                                             source.tables().node_features);
     if (!note.empty()) request_.observer->note(note);
+  }
+
+  // Reports a width of embeddings that has no effect.
+  void note_embedding() const {
+    const BlockSource& source = data_.source();
+    const bool has_effect = source.widths().node_numbers > 0 || !source.tables().vocabulary.empty();
+    if (has_effect || !request_.writes() || request_.recipe.gnn.embedding == GnnOptions().embedding) return;
+    request_.observer->note(
+        "gnn.embedding has no effect: the nodes have features and no IDs, so no embeddings of them are "
+        "learned");
   }
 
   const char* unit() const { return head_ == GnnHead::pairs ? "edges" : "seeds"; }
