@@ -1,6 +1,11 @@
 #include "run/evaluate_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/json_text.h"
@@ -21,6 +26,41 @@ EvaluationResult rehearse(RunEvaluation asked, Rehearsal& rehearsal) {
   return find_task(asked.recipe.task).evaluate(asked);
 }
 
+// Compares what the ranks were asked. A single process has nothing to compare.
+void require_agreement(const RunEvaluation& asked) {
+  if (asked.exchange == nullptr) return;
+  Facts facts = facts_of_use(asked.recipe, asked.data);
+  facts.emplace_back("--split", asked.split);
+  facts.emplace_back("--baseline", asked.baseline ? "yes" : "no");
+  if (asked.of_task != nullptr)
+    for (auto& fact : asked.of_task->facts()) facts.push_back(std::move(fact));
+  require_agreement(asked.exchange, facts);
+}
+
+bool has_model(const RunFolder& folder, int64_t seed) {
+  std::error_code missing;  // Then there are no stages.
+  return std::ranges::any_of(
+      std::filesystem::directory_iterator(folder.seed(seed), missing),
+      [](const auto& stage) { return std::filesystem::exists(stage.path() / "model.safetensors"); });
+}
+
+// Reports the seeds of a run whose training was interrupted or has not started.
+void note_missing_seeds(const RunFolder& folder, EvaluationResult& evaluated) {
+  if (!std::filesystem::exists(folder.manifest())) return;
+  const Json manifest = parse_json(read_text(folder.manifest()));
+  const auto seeds = manifest.value("seeds", std::vector<int64_t>());
+  std::vector<int64_t> without;
+  std::ranges::copy_if(seeds, std::back_inserter(without),
+                       [&](int64_t seed) { return !has_model(folder, seed); });
+  if (without.empty()) return;
+  evaluated.json["missing_seeds"] = without;
+  evaluated.notes += fmt::format(
+      "{} of {} seeds have no model yet ({}), and no figure includes them; finish the run with `plimsoll "
+      "train "
+      "--resume`\n",
+      without.size(), seeds.size(), fmt::join(without, ", "));
+}
+
 EvaluationResult evaluate_within_budget(const EvaluateRequest& request) {
   const RunEvaluation& asked = request.asked;
   return do_within(
@@ -28,8 +68,11 @@ EvaluationResult evaluate_within_budget(const EvaluateRequest& request) {
        .memory = asked.memory,
        .release = request.release},
       [&] {
+        require_agreement(asked);
         check_data(asked.data, asked.folder, {.full = request.verify_all});
-        return find_task(asked.recipe.task).evaluate(asked);
+        EvaluationResult evaluated = find_task(asked.recipe.task).evaluate(asked);
+        note_missing_seeds(asked.folder, evaluated);
+        return evaluated;
       },
       [&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); });
 }
@@ -54,16 +97,6 @@ EvaluationResult evaluate_run(EvaluateRequest request) {
     asked.of_task->protect(folder.root, {asked.data, folder.recipe(), folder.manifest(), folder.evaluation(),
                                          folder.report(), folder.seed(asked.recipe.seed)});
   asked.data = nearest_copy(asked.data);
-  // A single process has nothing to compare. It reads the manifest later, where it can report a budget that
-  // is too small.
-  if (asked.exchange != nullptr) {
-    Facts facts = facts_of_use(asked.recipe, asked.data);
-    facts.emplace_back("--split", asked.split);
-    facts.emplace_back("--baseline", asked.baseline ? "yes" : "no");
-    if (asked.of_task != nullptr)
-      for (auto& fact : asked.of_task->facts()) facts.push_back(std::move(fact));
-    require_agreement(asked.exchange, facts);
-  }
   return evaluate_within_budget(request);
 }
 

@@ -44,6 +44,7 @@ int64_t predict_run(PredictionRequest request) {
     check_data(request.data, request.folder, {});
     if (request.exchange != nullptr) {
       Facts facts = facts_of_use(request.recipe, request.data);
+      facts.emplace_back("--out", std::filesystem::absolute(request.out).lexically_normal().string());
       facts.emplace_back("--embeddings", request.embeddings ? "given" : "not given");
       facts.emplace_back("--nodes", request.nodes.empty() ? "not given" : hash_of(request.nodes));
       require_agreement(request.exchange, facts);

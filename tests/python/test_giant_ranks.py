@@ -89,6 +89,12 @@ def test_the_budget_that_a_plan_names_for_evaluation_is_enough_for_each_rank(gia
     assert rows < plan["ranks"]["evaluation_bytes_sent"] < 1.5 * rows
 
 
+def test_a_budget_that_is_too_small_for_ranks_is_refused_with_the_smallest(giant):
+    words = ["evaluate", giant / "node_classification", "--data", giant / "graph", "--threads", 1, "--budget", "60MiB"]
+    for code, _, text in ended(start(2, lambda rank: words)):
+        assert code == 4 and "the smallest budget that works is" in text, text
+
+
 def predict_words(giant, out, *more):
     return ["predict", giant / "node_classification", "--data", giant / "graph", "--out", out, "--threads", 1, *more]
 
@@ -101,7 +107,9 @@ def test_other_nodes_and_other_data_are_refused_by_all(giant, tmp_path):
     sets = [giant / "graph", giant / "split"]
     for code, _, text in ended(start(2, lambda rank: ["evaluate", giant / "node_classification", "--data", sets[rank]])):
         assert code == 2 and "the ranks differ in data set: rank 0 has" in text, text
-    assert not (tmp_path / "out").exists()
+    for code, _, text in ended(start(2, lambda rank: predict_words(giant, tmp_path / f"out-{rank}"))):
+        assert code == 2 and f"the ranks differ in --out: rank 0 has '{tmp_path / 'out-0'}', rank 1 has" in text, text
+    assert not list(tmp_path.glob("out*"))
 
 
 def layers_in(giant):

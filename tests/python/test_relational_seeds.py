@@ -66,6 +66,15 @@ def test_the_first_seed_is_the_run_of_one_seed(run, bin_dir, data, train, tmp_pa
     assert [path.read_text() for path in first] == [path.read_text() for path in second]
 
 
+def test_seeds_without_a_model_are_noted(run, data, train, tmp_path):
+    _, evaluation, table = train("several", "busy", "--seeds", 3)
+    assert "missing_seeds" not in evaluation and "no model yet" not in table
+    (tmp_path / "several" / "seed-44" / "gnn" / "model.safetensors").unlink()  # As if the run had been interrupted before.
+    table = run("plimsoll", "evaluate", tmp_path / "several", "--data", data)
+    assert "1 of 3 seeds have no model yet (44), and no figure includes them; finish the run with `plimsoll train --resume`" in table
+    assert json.loads((tmp_path / "several" / "evaluation.json").read_text())["missing_seeds"] == [44]
+
+
 def test_a_damaged_model_of_a_later_seed_is_named(bin_dir, data, train, tmp_path):
     train("several", "busy", "--seeds", 2)
     model = tmp_path / "several" / "seed-43" / "gnn" / "model.safetensors"
