@@ -63,6 +63,22 @@ std::string size_of(const MemoryPlan& plan) {
   return has_samples(plan) ? content : counted(size.graphs, "graph") + ", " + content;
 }
 
+// Prints where a table of embeddings may be, and what it needs on the disk.
+void print_table(const MemoryPlan& plan) {
+  const auto& [in_memory, on_disk] = plan.table_budgets;
+  if (in_memory && on_disk)
+    fmt::print("  with the table of embeddings in memory: {} bytes ({}), on disk: {} bytes ({})\n",
+               format_count(*in_memory), format_bytes(*in_memory), format_count(*on_disk),
+               format_bytes(*on_disk));
+  if (plan.table)
+    fmt::print(
+        "embeddings on disk: {} rows, {} of them in memory at a time; the file has {} bytes ({}), of which "
+        "{} "
+        "are kept for the model file\n",
+        format_count(plan.table->rows), format_count(plan.table->slots), format_count(plan.table->file_bytes),
+        format_bytes(plan.table->file_bytes), format_bytes(plan.table->reserved_bytes));
+}
+
 void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget, int threads) {
   Table parts({"<", "bytes", ""});
   for (const auto& [name, bytes] : breakdown(plan, floor, budget))
@@ -80,10 +96,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   if (!plan.recompute_note.empty()) fmt::print("recomputing layers in backward: {}\n", plan.recompute_note);
   fmt::print("smallest budget: {} bytes ({})\n", format_count(plan.min_budget),
              format_bytes(plan.min_budget));
-  if (plan.table)
-    fmt::print("embeddings on disk: {} rows, {} of them in memory at a time; the file has {} bytes ({})\n",
-               format_count(plan.table->rows), format_count(plan.table->slots),
-               format_count(plan.table->file_bytes), format_bytes(plan.table->file_bytes));
+  print_table(plan);
   fmt::print(
       "batch size: any fits, because memory depends on the blocks in flight; one {} may need up to {}\n",
       unit_of(plan), format_bytes(plan.room_for_graph));

@@ -90,9 +90,9 @@ std::vector<int64_t> ParameterList::Entry::shape() const {
   return shape;
 }
 
-std::span<const float> ParameterList::Entry::numbers() const {
-  if (stored != nullptr) return stored->all();
-  return {value.const_data_ptr<float>(), static_cast<size_t>(value.numel())};
+void ParameterList::Entry::read(const std::function<void(std::span<const float>)>& take) const {
+  if (stored != nullptr) return stored->read_all(take);
+  take({value.const_data_ptr<float>(), static_cast<size_t>(value.numel())});
 }
 
 GivenValues::GivenValues(Values values) {
@@ -172,7 +172,7 @@ std::string ParameterList::hash() const {
   std::vector<Entry> sorted = all();
   std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.name < b.name; });
   Hasher hasher;
-  for (const Entry& entry : sorted) hasher.add(entry.numbers().data(), entry.numbers().size_bytes());
+  for (const Entry& entry : sorted) entry.read([&](std::span<const float> numbers) { hasher.add(numbers); });
   return hasher.hex128();
 }
 

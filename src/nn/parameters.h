@@ -82,9 +82,9 @@ class ParameterList {
 
     /// Returns the shape of the whole parameter.
     std::vector<int64_t> shape() const;
-    /// Returns all numbers of the parameter, which must be on the CPU and have data. Errors: those of
-    /// StoredRows::all().
-    std::span<const float> numbers() const;
+    /// Passes all numbers of the parameter, which must be on the CPU and have data, to `take`, in one part or
+    /// several. Errors: those of StoredRows::read_all().
+    void read(const std::function<void(std::span<const float>)>& take) const;
   };
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}

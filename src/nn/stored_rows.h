@@ -3,13 +3,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
 namespace plimsoll {
 
 /// A table of embeddings [R, F] on a disk. A parameter [slots, F] holds some of its rows in memory: the
-/// rows of the current step, and others as a cache. Thread-safe, except for all().
+/// rows of the current step, and others as a cache. Thread-safe, except for read_all().
 class StoredRows {
  public:
   virtual ~StoredRows() = default;
@@ -26,9 +27,9 @@ class StoredRows {
   virtual std::span<const uint32_t> row_of_slots() const = 0;
   /// Sets the rows that the table starts with: f32 [R, F], valid as long as `owner` exists.
   virtual void start_from(std::span<const float> weights, std::shared_ptr<const void> owner) = 0;
-  /// Returns all rows, f32 [R, F], as a mapped file. It is valid until the next step or restored epoch. The
-  /// first call writes the file. Errors: Failure.
-  virtual std::span<const float> all() = 0;
+  /// Passes all rows, f32 [R, F], to `take`, some consecutive rows at a time, which are valid only during the
+  /// call. Errors: those of hold(), and those of `take`.
+  virtual void read_all(const std::function<void(std::span<const float>)>& take) = 0;
 };
 
 }  // namespace plimsoll

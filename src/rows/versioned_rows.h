@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -10,6 +11,8 @@
 #include "memory/vector.h"
 
 namespace plimsoll {
+
+class Ring;
 
 /// The sizes of a table whose rows have weights and moments of an optimizer.
 struct VersionedSizes {
@@ -22,29 +25,46 @@ struct VersionedSizes {
 /// process that is killed at any moment leaves it whole: a row has several places in the file, and a byte of
 /// memory says which places are current, which are those of the last commit, and which one is the best. A
 /// checkpoint stores these bytes. No row is written before it changes: until then its weights come from
-/// `initial`, and its moments are 0. docs/internals/node-state.md describes the file. Not thread-safe.
+/// `initial`, and its moments are 0. Each place has a checksum, which is verified whenever the place is read.
+/// docs/internals/node-state.md describes the file. Not thread-safe.
 class VersionedRows {
  public:
   /// Sets `weights` to the initial numbers of a row.
   using Initial = std::function<void(int64_t row, std::span<float> weights)>;
 
-  /// Bytes of the file. The object holds a byte for each row, and buffers (Tag::parameters).
+  /// Bytes of the file, of which the last export_bytes() are a reserve. The object holds a byte for each row,
+  /// and buffers (Tag::parameters).
   static int64_t file_bytes(const VersionedSizes& sizes);
+  /// Bytes of the weights of all rows, outside the file.
+  static int64_t export_bytes(const VersionedSizes& sizes);
 
   /// Errors: BudgetExceeded.
   VersionedRows(const VersionedSizes& sizes, Initial initial);
+  ~VersionedRows();
+  VersionedRows(const VersionedRows&) = delete;
+  VersionedRows& operator=(const VersionedRows&) = delete;
 
   /// Creates the file in place of any other, with all its bytes allocated. Errors: Failure if the disk cannot
   /// hold it; no file is left then.
   void create(const std::filesystem::path& path);
-  /// Opens the file of an earlier process, whose last commit had `places`. Errors: Failure if the file does
-  /// not exist or its size or `places` are not those of the table.
+  /// Opens the file of an earlier process, whose last commit had `places`, and allocates its reserve again if
+  /// that was freed. Errors: Failure if the file does not exist, is of another version or of another table,
+  /// or if the disk cannot hold it.
   void open(const std::filesystem::path& path, std::span<const std::byte> places);
   bool is_open() const { return file_.has_value(); }
 
-  /// `weights` has the numbers of a row, `moments` those of its moments, one after the other. Errors:
+  /// Frees the reserve: export_bytes() of disk space for a file with the weights of all rows. Errors:
   /// Failure.
+  void free_reserve();
+
+  /// `weights` has the numbers of a row, `moments` those of its moments, one after the other. Errors:
+  /// Failure; InputError, which names the row, if its checksum is not that of its numbers.
   void read(int64_t row, std::span<float> weights, std::span<float> moments) const;
+  /// Receives the numbers of rows[i], which are valid only during the call. It must not throw.
+  using Use = std::function<void(size_t i, std::span<const float> weights, std::span<const float> moments)>;
+  /// Reads many rows in the order of the file, several at a time. `rows` are ascending. Errors: those of
+  /// read().
+  void read(std::span<const uint32_t> rows, const Use& use) const;
   /// Asks the system to read a row soon.
   void expect(int64_t row) const;
   /// Errors: Failure; the row is then as it was.
@@ -60,28 +80,35 @@ class VersionedRows {
   /// Call it when the checkpoint is written.
   void commit();
 
-  /// Passes the current weights of all rows to `take`, a few consecutive rows at a time. Errors: Failure.
+  /// Passes the current weights of all rows to `take`, a few consecutive rows at a time. Errors: those of
+  /// read().
   void read_all(const std::function<void(std::span<const float> weights)>& take);
   const VersionedSizes& sizes() const { return sizes_; }
 
  private:
-  int64_t record_floats() const { return kWeightPlaces * sizes_.width + 2 * sizes_.moments * sizes_.width; }
+  void allocate(const std::string& path, int64_t bytes) const;
   void read_at_random() const;
-  int64_t offset_of(int64_t row, int64_t number) const;
   void read_at(int64_t offset, std::span<float> numbers) const;
-  void write_at(int64_t offset, std::span<const float> numbers);
-
-  // One weight place is current, one is that of the last commit, and one is the best.
-  static constexpr int64_t kWeightPlaces = 3;
+  template <typename Visit>
+  void each_place(std::span<const uint32_t> rows, const Visit& visit) const;
+  bool read_by_ring(std::span<const uint32_t> rows) const;
+  void read_some(std::span<const uint32_t> rows, size_t first, const Use& use) const;
+  void read_place(int64_t row, int64_t number, std::span<float> numbers) const;
+  void write_place(int64_t row, int64_t number, std::span<const float> numbers);
+  void verify(int64_t row, int64_t number, std::span<const float> numbers, float checksum) const;
+  int64_t offset_of(int64_t row, int64_t number) const;
 
   VersionedSizes sizes_;
   Initial initial_;
   Vector<uint8_t, Tag::parameters> places_;
-  // Memory for read_all(), so that it cannot lack any: records of a few rows, and their weights.
+  // Memory for read_all(), so that it cannot lack any: records of a few rows, and their weights. Other reads
+  // and writes use the memory of the records.
   int64_t rows_at_once_;
-  Vector<float, Tag::parameters> records_;
+  mutable Vector<float, Tag::parameters> records_;
   Vector<float, Tag::parameters> weights_;
   mutable std::optional<File> file_;
+  mutable std::unique_ptr<Ring>
+      ring_;  // Null if the system refuses one: rows are then read one after the other.
 };
 
 }  // namespace plimsoll

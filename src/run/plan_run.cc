@@ -169,7 +169,11 @@ Json plan_json(const MemoryPlan& plan) {
   if (plan.table)
     json["embeddings_on_disk"] = {{"rows", plan.table->rows},
                                   {"rows_in_memory", plan.table->slots},
-                                  {"file_bytes", plan.table->file_bytes}};
+                                  {"file_bytes", plan.table->file_bytes},
+                                  {"reserved_bytes", plan.table->reserved_bytes}};
+  if (const auto& [in_memory, on_disk] = plan.table_budgets; in_memory || on_disk)
+    json["embeddings_min_budget_bytes"] = {{"memory", in_memory ? Json(*in_memory) : Json()},
+                                           {"disk", on_disk ? Json(*on_disk) : Json()}};
   if (plan.device) json["device"] = device_plan_json(*plan.device);
   if (plan.ranks > 1)
     json["ranks"] = {{"ranks", plan.ranks},

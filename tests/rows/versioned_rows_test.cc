@@ -120,7 +120,123 @@ TEST_F(VersionedRowsTest, ChangedAndMissingFilesAreRefused) {
               testing::ThrowsMessage<Failure>(testing::HasSubstr("has 9 rows, expected 50")));
   fs::resize_file(path(), 100);
   EXPECT_THAT([&] { table().open(path(), rows.places()); },
-              testing::ThrowsMessage<Failure>(testing::HasSubstr("found 100 bytes, expected 4200")));
+              testing::ThrowsMessage<Failure>(testing::HasSubstr("found 100 bytes, expected 9896")));
+  std::fstream(path(), std::ios::in | std::ios::out) << "floats of an older version";
+  EXPECT_THAT([&] { table().open(path(), rows.places()); },
+              testing::ThrowsMessage<Failure>(
+                  testing::HasSubstr("starts with 'floats of an older version 50 rows of 3 numbers, 2 "
+                                     "moments\\x0a', expected 'plimsoll embedding.rows 2: 50 rows of 3 "
+                                     "numbers, 2 moments\\x0a'")));
+}
+
+// Writes a row, changes the file, and expects each way to read the row to name it.
+class DamagedRowsTest : public VersionedRowsTest {
+ protected:
+  static constexpr int64_t kRow = 4, kHeader = 4096, kRecord = 4 * (3 * 4 + 2 * 7);
+
+  void SetUp() override {
+    rows_.create(path());
+    write(rows_, kRow, numbered(100));
+    write(rows_, kRow + 1, numbered(200));
+  }
+  // Changes a byte of the row's record.
+  void change(int64_t byte) {
+    std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(kHeader + kRow * kRecord + byte);
+    const int was = file.get();
+    file.seekp(kHeader + kRow * kRecord + byte);
+    file.put(static_cast<char>(was ^ 1));
+  }
+  template <typename Read>
+  void expect_damage(const Read& read) const {
+    EXPECT_THAT(read,
+                testing::ThrowsMessage<InputError>(testing::AllOf(
+                    testing::HasSubstr(path().string() + ": row 4 of the table"),
+                    testing::HasSubstr("found numbers with the checksum"), testing::HasSubstr("--force"))));
+  }
+  void read_many() const {
+    const std::vector<uint32_t> rows = {2, 4, 5};
+    rows_.read(rows, [](size_t, std::span<const float>, std::span<const float>) {});
+  }
+  void read_all() {
+    rows_.read_all([](std::span<const float>) {});
+  }
+
+  VersionedRows rows_ = table();
+};
+
+TEST_F(DamagedRowsTest, AFlippedBitOfWeightsIsNoticed) {
+  change(5);
+  expect_damage([&] { row_of(rows_, kRow); });
+  expect_damage([&] { read_many(); });
+  expect_damage([&] { read_all(); });
+  EXPECT_EQ(row_of(rows_, kRow + 1), numbered(200));
+}
+
+TEST_F(DamagedRowsTest, AFlippedBitOfMomentsOrOfAChecksumIsNoticed) {
+  const int64_t second_moments = 4 * (3 * 4 + 7);  // The first write goes to the place that no commit has.
+  change(second_moments + 9);
+  expect_damage([&] { row_of(rows_, kRow); });
+  expect_damage([&] { read_many(); });
+  change(second_moments + 9);
+  EXPECT_EQ(row_of(rows_, kRow), numbered(100));
+  change(4 * 3);
+  expect_damage([&] { row_of(rows_, kRow); });
+}
+
+TEST_F(DamagedRowsTest, AHoleAndTheNumbersOfAnotherRowAreNoticed) {
+  std::string record(kRecord, '\0');
+  std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(kHeader + kRow * kRecord);
+  file.write(record.data(), kRecord).flush();
+  expect_damage([&] { row_of(rows_, kRow); });
+  file.seekg(kHeader + (kRow + 1) * kRecord);
+  file.read(record.data(), kRecord);
+  file.seekp(kHeader + kRow * kRecord);
+  file.write(record.data(), kRecord).flush();
+  expect_damage([&] { row_of(rows_, kRow); });
+}
+
+TEST_F(VersionedRowsTest, ManyRowsAreReadAsOneByOne) {
+  constexpr VersionedSizes kWide{.rows = 2000, .width = 64, .moments = 2};
+  VersionedRows rows(
+      kWide, [](int64_t row, std::span<float> to) { std::ranges::fill(to, -static_cast<float>(row)); });
+  rows.create(path());
+  std::mt19937 random(3);
+  std::vector<float> numbers(3 * 64);
+  for (int i = 0; i < 3000; ++i) {
+    for (float& number : numbers) number = static_cast<float>(random() % 1000);
+    rows.write(static_cast<int64_t>(random() % 2000), std::span(numbers).first(64),
+               std::span(numbers).subspan(64));
+    if (i == 1000) rows.commit();
+  }
+  std::vector<uint32_t> chosen;
+  for (uint32_t row = 0; row < 2000; row += 1 + random() % 4) chosen.push_back(row);
+  size_t next = 0;
+  const auto compare = [&](size_t i, std::span<const float> weights, std::span<const float> moments) {
+    ASSERT_EQ(i, next++);
+    rows.read(chosen[i], std::span(numbers).first(64), std::span(numbers).subspan(64));
+    ASSERT_TRUE(std::ranges::equal(weights, std::span(numbers).first(64))) << chosen[i];
+    ASSERT_TRUE(std::ranges::equal(moments, std::span(numbers).subspan(64))) << chosen[i];
+  };
+  VersionedRows again(
+      kWide, [](int64_t row, std::span<float> to) { std::ranges::fill(to, -static_cast<float>(row)); });
+  again.open(path(), rows.places());
+  again.read(chosen, compare);
+  EXPECT_EQ(next, chosen.size());
+}
+
+TEST_F(VersionedRowsTest, TheReserveIsAllocatedAndFreed) {
+  VersionedRows rows = table();
+  rows.create(path());
+  write(rows, 3, numbered(1));
+  rows.free_reserve();
+  EXPECT_EQ(static_cast<int64_t>(fs::file_size(path())),
+            VersionedRows::file_bytes(kTable) - VersionedRows::export_bytes(kTable));
+  VersionedRows again = table();
+  again.open(path(), rows.places());
+  EXPECT_EQ(static_cast<int64_t>(fs::file_size(path())), VersionedRows::file_bytes(kTable));
+  EXPECT_EQ(row_of(again, 3), numbered(1));
 }
 
 TEST_F(VersionedRowsTest, NothingIsAllocatedAfterTheConstructor) {

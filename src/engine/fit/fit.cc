@@ -96,7 +96,10 @@ class Fit {
         meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes),
                DeviceMeter(device_.get(), plan_.device ? &*plan_.device : nullptr)),
         progress_(journal_, engine_.runner(), options.run) {
-    if (options.table != nullptr) options.table->attach(parameters_, *held_.optimizer);
+    if (options.table != nullptr) {
+      options.table->attach(parameters_, *held_.optimizer);
+      engine_.runner().on_read([table = options.table](const GraphBlock& block) { table->expect(block.x); });
+    }
     if (options.run.writes()) checkpoints_.make_folder();
     options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);
@@ -136,9 +139,10 @@ class Fit {
     held_.best.restore();
     if (options_.table != nullptr) options_.table->restore_best();
     if (options_.run.writes()) write_metrics();
+    const std::string weights = parameters_.hash();
     journal_.write("end", {{"best_epoch", position_.best_epoch},
                            {"validation_loss", position_.best_loss},
-                           {"weights", parameters_.hash()},
+                           {"weights", weights},
                            {"reruns", engine_.runner().reruns()},
                            {"sheds", engine_.runner().sheds()},
                            {"overflows", engine_.runner().overflows()},
@@ -147,6 +151,7 @@ class Fit {
     return {.epochs = {position_.epochs.begin(), position_.epochs.end()},
             .best_epoch = position_.best_epoch,
             .best_loss = position_.best_loss,
+            .weights = weights,
             .plan = plan_,
             .steps = held_.optimizer->steps() - resumed_at_,
             .resumed_at = resumed_at_,

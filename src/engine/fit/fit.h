@@ -85,6 +85,8 @@ struct FitOptions {
   TeacherOutputs teacher = {};
   /// The table of embeddings, if it is on a disk; the objective's first parameter has its slots.
   StoredTable* table = nullptr;
+  /// The smallest budgets with that table in memory and on a disk. They replace the one of the plan.
+  MemoryPlan::TableBudgets table_budgets = {};
   /// Bytes that the stage needs after fit() has returned and freed its memory; 0: few enough to leave out of
   /// the plan.
   int64_t afterwards = 0;
@@ -97,6 +99,7 @@ struct FitResult {
   std::vector<EpochMetrics> epochs;
   int64_t best_epoch = 0;
   double best_loss = 0;
+  std::string weights = {};  ///< ParameterList::hash() of the weights.
   MemoryPlan plan;
   int64_t steps = 0;       ///< Number of steps done in this process.
   int64_t resumed_at = 0;  ///< Number of steps completed at the loaded checkpoint; 0: started from scratch.

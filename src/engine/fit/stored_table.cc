@@ -5,16 +5,19 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr const char* kWholeTable = "embedding.f32";
-
 std::span<const int64_t> numbers_of(const at::Tensor& ids) {
   return {ids.const_data_ptr<int64_t>(), static_cast<size_t>(ids.numel())};
+}
+
+Failure too_many_rows() {
+  return Failure("a step looked up more rows of a table than were planned; this is a bug in Plimsoll");
 }
 
 VersionedRows file_for(const StoredTable::Options& options) {
@@ -33,7 +36,10 @@ StoredTable::StoredTable(const Options& options)
       row_of_(static_cast<size_t>(options.slots), kNone),
       step_of_(static_cast<size_t>(options.slots), 0),
       flags_(static_cast<size_t>(options.slots), 0),
-      one_row_(static_cast<size_t>((options.sizes.moments + 1) * options.sizes.width)) {}
+      one_row_(static_cast<size_t>((options.sizes.moments + 1) * options.sizes.width)),
+      wanted_(static_cast<size_t>(options.slots)),
+      taken_(static_cast<size_t>(options.slots)),
+      changed_(static_cast<size_t>(options.slots)) {}
 
 void StoredTable::attach(const ParameterList& parameters, const Optimizer& optimizer) {
   weights_ = parameters.entries().front().value;
@@ -99,17 +105,6 @@ void StoredTable::gather_moments(uint32_t slot) {
     to = std::copy_n(moment.const_data_ptr<float>() + slot * width, width, to);
 }
 
-void StoredTable::load(uint32_t slot, uint32_t row) {
-  const auto width = static_cast<size_t>(options_.sizes.width);
-  const std::span<float> moments = std::span(one_row_).first(moments_.size() * width);
-  file_.read(row, weights_of(slot), moments);
-  for (size_t m = 0; m < moments_.size(); ++m)
-    std::ranges::copy(moments.subspan(m * width, width), moments_[m].data_ptr<float>() + slot * width);
-  bytes_read_ += static_cast<int64_t>((moments_.size() + 1) * width * sizeof(float));
-  row_of_[slot] = row;
-  slot_of_[row] = slot;
-}
-
 void StoredTable::store(uint32_t slot) {
   const auto width = static_cast<size_t>(options_.sizes.width);
   gather_moments(slot);
@@ -118,23 +113,72 @@ void StoredTable::store(uint32_t slot) {
   flags_[slot] &= static_cast<uint8_t>(~Flag::changed);
 }
 
-// Goes around the slots. A slot that was used since the last round stays for another round.
+// Writes rows in the order of the file.
+void StoredTable::store(std::span<uint32_t> slots) {
+  std::ranges::sort(slots, {}, [&](uint32_t slot) { return row_of_[slot]; });
+  for (const uint32_t slot : slots) store(slot);
+}
+
+// Goes around the slots, and marks one as used in this step. A slot that was used since the last round stays
+// for another round.
 uint32_t StoredTable::free_slot() {
   for (int64_t looked = 0; looked < 2 * options_.slots + 1; ++looked) {
     const uint32_t slot = hand_;
     hand_ = slot + 1 == options_.slots ? 0 : slot + 1;
-    if (row_of_[slot] == kNone) return slot;
     if (step_of_[slot] == step_) continue;
-    if ((flags_[slot] & Flag::recent) != 0) {
+    if (row_of_[slot] != kNone && (flags_[slot] & Flag::recent) != 0) {
       flags_[slot] &= static_cast<uint8_t>(~Flag::recent);
       continue;
     }
-    if ((flags_[slot] & Flag::changed) != 0) store(slot);
-    slot_of_[row_of_[slot]] = kNone;
-    row_of_[slot] = kNone;
+    step_of_[slot] = step_;
     return slot;
   }
-  throw Failure("a step looked up more rows of a table than were planned; this is a bug in Plimsoll");
+  throw too_many_rows();
+}
+
+// Finds the rows that are in no slot, in ascending order. The slots of the others are used in this step.
+void StoredTable::want(std::span<const int64_t> rows) {
+  wanted_count_ = 0;
+  for (const int64_t row : rows) {
+    uint32_t& slot = slot_of_[static_cast<size_t>(row)];
+    if (slot < kWanted) {
+      step_of_[slot] = step_;
+      flags_[slot] |= Flag::recent;
+    } else if (slot == kNone) {
+      if (wanted_count_ == wanted_.size()) throw too_many_rows();
+      slot = kWanted;
+      wanted_[wanted_count_++] = static_cast<uint32_t>(row);
+    }
+  }
+  std::ranges::sort(std::span(wanted_).first(wanted_count_));
+}
+
+// Takes a slot for each wanted row, once the changed rows there are written.
+void StoredTable::take_slots() {
+  size_t count = 0;
+  for (size_t i = 0; i < wanted_count_; ++i) {
+    taken_[i] = free_slot();
+    if ((flags_[taken_[i]] & Flag::changed) != 0) changed_[count++] = taken_[i];
+  }
+  store(std::span(changed_).first(count));
+  for (size_t i = 0; i < wanted_count_; ++i) {
+    const uint32_t slot = taken_[i];
+    if (row_of_[slot] != kNone) slot_of_[row_of_[slot]] = kNone;
+    row_of_[slot] = wanted_[i];
+    slot_of_[wanted_[i]] = slot;
+    flags_[slot] = Flag::recent;
+  }
+}
+
+void StoredTable::load_wanted() {
+  const auto width = static_cast<size_t>(options_.sizes.width);
+  file_.read(std::span(wanted_).first(wanted_count_), [&](size_t i, std::span<const float> weights,
+                                                          std::span<const float> moments) {
+    std::ranges::copy(weights, weights_of(taken_[i]).begin());
+    for (size_t m = 0; m < moments_.size(); ++m)
+      std::ranges::copy(moments.subspan(m * width, width), moments_[m].data_ptr<float>() + taken_[i] * width);
+  });
+  bytes_read_ += static_cast<int64_t>(wanted_count_ * (moments_.size() + 1) * width * sizeof(float));
 }
 
 at::Tensor StoredTable::hold(const at::Tensor& ids) {
@@ -147,22 +191,20 @@ at::Tensor StoredTable::hold(const at::Tensor& ids) {
     return slots;
   }
   const MutexLock lock(mutex_);
-  all_is_current_ = false;
-  for (const int64_t row : rows) {
-    const uint32_t slot = slot_of_[static_cast<size_t>(row)];
-    if (slot == kNone)
-      file_.expect(row);
-    else
-      step_of_[slot] = step_;
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    uint32_t& slot = slot_of_[static_cast<size_t>(rows[i])];
-    if (slot == kNone) load(free_slot(), static_cast<uint32_t>(rows[i]));
-    step_of_[slot] = step_;
-    flags_[slot] |= Flag::recent;
-    found[i] = slot;
-  }
+  want(rows);
+  take_slots();
+  load_wanted();
+  for (size_t i = 0; i < rows.size(); ++i) found[i] = slot_of_[static_cast<size_t>(rows[i])];
   return slots;
+}
+
+void StoredTable::expect(std::span<const float> numbers) {
+  if (!file_.is_open()) return;
+  const MutexLock lock(mutex_);
+  for (const float number : numbers) {
+    const auto row = std::bit_cast<uint32_t>(number);
+    if (row < slot_of_.size() && slot_of_[row] == kNone) file_.expect(row);
+  }
 }
 
 at::Tensor StoredTable::read(const at::Tensor& ids) {
@@ -173,8 +215,6 @@ at::Tensor StoredTable::read(const at::Tensor& ids) {
   if (!file_.is_open()) return found.zero_();
   const std::span<const int64_t> rows = numbers_of(ids);
   const MutexLock lock(mutex_);
-  for (const int64_t row : rows)
-    if (slot_of_[static_cast<size_t>(row)] == kNone) file_.expect(row);
   float* to = found.data_ptr<float>();
   for (const int64_t row : rows) {
     const uint32_t slot = slot_of_[static_cast<size_t>(row)];
@@ -195,8 +235,10 @@ void StoredTable::end_step(const RowMarks& slots_changed) {
 }
 
 void StoredTable::flush() {
+  size_t count = 0;
   for (uint32_t slot = 0; slot < row_of_.size(); ++slot)
-    if ((flags_[slot] & Flag::changed) != 0) store(slot);
+    if ((flags_[slot] & Flag::changed) != 0) changed_[count++] = slot;
+  store(std::span(changed_).first(count));
 }
 
 void StoredTable::keep_best() {
@@ -207,13 +249,13 @@ void StoredTable::keep_best() {
 void StoredTable::forget() {
   std::ranges::fill(slot_of_, kNone);
   std::ranges::fill(row_of_, kNone);
+  std::ranges::fill(step_of_, uint64_t{0});
   std::ranges::fill(flags_, uint8_t{0});
 }
 
 void StoredTable::restore_best() {
   file_.restore_best();
   forget();
-  all_is_current_ = false;
 }
 
 std::span<const std::byte> StoredTable::before_checkpoint() {
@@ -222,22 +264,9 @@ std::span<const std::byte> StoredTable::before_checkpoint() {
   return file_.places();
 }
 
-// The file has no name once it is mapped, so it is gone when the process ends.
-std::span<const float> StoredTable::all() {
-  if (!all_is_current_) {
-    flush();
-    const std::filesystem::path path = options_.folder / kWholeTable;
-    {
-      File file = File::create(path);
-      file_.read_all(
-          [&](std::span<const float> weights) { file.write(weights.data(), weights.size_bytes()); });
-    }
-    all_ = MappedFile(path);
-    std::filesystem::remove(path);
-    all_is_current_ = true;
-  }
-  const std::span<const std::byte> bytes = all_.bytes();
-  return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+void StoredTable::read_all(const std::function<void(std::span<const float>)>& take) {
+  flush();
+  file_.read_all(take);
 }
 
 }  // namespace plimsoll

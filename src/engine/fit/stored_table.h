@@ -9,7 +9,6 @@
 #include "base/mutex.h"
 #include "engine/blocks/row_marks.h"
 #include "engine/fit/optimizer.h"
-#include "io/file.h"
 #include "memory/vector.h"
 #include "nn/parameters.h"
 #include "rows/versioned_rows.h"
@@ -65,13 +64,18 @@ class StoredTable final : public StoredRows {
 
   int64_t rows() const override { return options_.sizes.rows; }
   int64_t slots() const override { return options_.slots; }
+  /// Bytes of the file, and the part of them that a model file with all rows gets at the end.
   int64_t file_bytes() const { return VersionedRows::file_bytes(options_.sizes); }
+  int64_t reserved_bytes() const { return VersionedRows::export_bytes(options_.sizes); }
   int64_t numbers() const { return options_.sizes.rows * options_.sizes.width; }
   at::Tensor hold(const at::Tensor& ids) override;
   at::Tensor read(const at::Tensor& ids) override;
+  /// Asks the system to read the rows of a later block soon: `numbers` has the bits of their indices, each a
+  /// u32 (rows/node_numbers.h). Thread-safe. Does nothing before start().
+  void expect(std::span<const float> numbers);
   std::span<const uint32_t> row_of_slots() const override { return row_of_; }
   void start_from(std::span<const float> weights, std::shared_ptr<const void> owner) override;
-  std::span<const float> all() override;
+  void read_all(const std::function<void(std::span<const float>)>& take) override;
 
   /// Call it after each step that was applied. `slots_changed` are the slots that it changed.
   void end_step(const RowMarks& slots_changed);
@@ -81,6 +85,8 @@ class StoredTable final : public StoredRows {
   /// Writes all changed rows to the disk, and returns what a checkpoint must hold. Errors: Failure.
   std::span<const std::byte> before_checkpoint();
   void after_checkpoint() { file_.commit(); }
+  /// Frees the disk space that was kept for a model file with all rows. Errors: Failure.
+  void free_reserve() { file_.free_reserve(); }
 
   /// Bytes of rows read and written since start().
   int64_t bytes_read() const { return bytes_read_; }
@@ -88,13 +94,17 @@ class StoredTable final : public StoredRows {
 
  private:
   static constexpr uint32_t kNone = ~uint32_t{0};
+  static constexpr uint32_t kWanted = kNone - 1;
   enum Flag : uint8_t { changed = 1, recent = 2 };
 
   std::span<float> weights_of(uint32_t slot) const;
   void gather_moments(uint32_t slot);
   void write_weights(std::span<const float> weights);
-  void load(uint32_t slot, uint32_t row);
+  void want(std::span<const int64_t> rows);
+  void load_wanted();
+  void take_slots();
   void store(uint32_t slot);
+  void store(std::span<uint32_t> slots);
   uint32_t free_slot();
   void flush();
   void forget();
@@ -105,19 +115,22 @@ class StoredTable final : public StoredRows {
   std::vector<at::Tensor> moments_;  // each f32 [slots, F]
   std::vector<std::string> moment_names_;
   Mutex mutex_;
-  Vector<uint32_t, Tag::parameters> slot_of_;  // By row; kNone: not in a slot.
+  // By row; kNone: not in a slot; kWanted: not in a slot, and in wanted_.
+  Vector<uint32_t, Tag::parameters> slot_of_;
   Vector<uint32_t, Tag::parameters> row_of_;   // By slot; kNone: unused.
   Vector<uint64_t, Tag::parameters> step_of_;  // By slot: the step that used it last.
   Vector<uint8_t, Tag::parameters> flags_;     // By slot.
   Vector<float, Tag::parameters> one_row_;     // The moments of a row, and its weights.
+  Vector<uint32_t, Tag::parameters> wanted_;   // Rows to load, and the slot of each.
+  Vector<uint32_t, Tag::parameters> taken_;
+  Vector<uint32_t, Tag::parameters> changed_;  // Slots to write.
+  size_t wanted_count_ = 0;
   uint64_t step_ = 1;
   uint32_t hand_ = 0;  // The next slot that may be emptied.
   int64_t bytes_read_ = 0;
   int64_t bytes_written_ = 0;
   std::span<const float> given_;  // The argument of start_from().
   std::shared_ptr<const void> owner_of_given_;
-  MappedFile all_;
-  bool all_is_current_ = false;
 };
 
 }  // namespace plimsoll

@@ -117,7 +117,9 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);
   if (options.table != nullptr)
-    plan.table = {options.table->rows(), options.table->slots(), options.table->file_bytes()};
+    plan.table = {options.table->rows(), options.table->slots(), options.table->file_bytes(),
+                  options.table->reserved_bytes()};
+  plan.state(options.table_budgets);
   plan.training_graphs = std::ssize(options.split->training);
   plan.validation_graphs = std::ssize(options.split->validation);
   plan.steps = (plan.training_graphs + training.batch_size - 1) / std::max<int64_t>(training.batch_size, 1);

@@ -56,16 +56,16 @@ const Gnn& GnnModel::gnn() const {
 }
 
 void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
-  std::map<std::string, TensorSpan> tensors = tensors_of(model.model->parameters());
-  tensors["vocabulary.ids"] = as_tensor(model.vocabulary.keys);
+  std::map<std::string, TensorStream> tensors = streams_of(model.model->parameters());
+  tensors["vocabulary.ids"] = stream_of(as_tensor(model.vocabulary.keys));
   const ModelDescription description = describe_model(*model.model);
   TensorMetadata metadata = {{"plimsoll.model", std::string(description.kind)},
                              {"plimsoll.config", description.options.dump()},
                              {"plimsoll.trained_on", model.trained_on}};
   const TrainedContents& contents = model.contents;
   if (!contents.graphs.empty())
-    tensors[kTrainedGraphs] = {
-        "I64", {std::ssize(contents.graphs)}, std::as_bytes(std::span(contents.graphs))};
+    tensors[kTrainedGraphs] =
+        stream_of({"I64", {std::ssize(contents.graphs)}, std::as_bytes(std::span(contents.graphs))});
   if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
   if (!contents.split.empty()) metadata[kTrainedSplit] = contents.split;
   put_channel_names(model.vocabulary.channels, metadata);

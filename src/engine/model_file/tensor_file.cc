@@ -14,10 +14,23 @@ namespace plimsoll {
 
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
   std::map<std::string, TensorSpan> tensors;
-  for (const ParameterList::Entry& entry : parameters.all()) {
-    tensors[entry.name] = {"F32", entry.shape(), std::as_bytes(entry.numbers())};
+  for (const auto& [name, value, lazy, stored] : parameters.all()) {
+    if (stored != nullptr) throw Failure("a parameter on a disk was asked for as one in memory");
+    tensors[name] = {
+        "F32", value.sizes().vec(),
+        std::as_bytes(std::span(value.const_data_ptr<float>(), static_cast<size_t>(value.numel())))};
   }
   return tensors;
+}
+
+std::map<std::string, TensorStream> streams_of(const ParameterList& parameters) {
+  std::map<std::string, TensorStream> streams;
+  for (const ParameterList::Entry& entry : parameters.all())
+    streams[entry.name] = {
+        "F32", entry.shape(), [entry](const TakeBytes& take) {
+          entry.read([&](std::span<const float> numbers) { take(std::as_bytes(numbers)); });
+        }};
+  return streams;
 }
 
 namespace {

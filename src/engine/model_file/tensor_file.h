@@ -8,13 +8,16 @@
 #include "nn/parameters.h"
 #include "store/message_ids.h"
 #include "store/safetensors.h"
+#include "store/tensor_stream.h"
 
 namespace plimsoll {
 
 // Functions that the files of all models share.
 
-/// Views of parameters and buffers, by name.
+/// Views of parameters and buffers, by name. All of them must be in memory.
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
+/// Streams of parameters and buffers, by name. The list, and any StoredRows in it, must outlive them.
+std::map<std::string, TensorStream> streams_of(const ParameterList& parameters);
 /// Reads the model of a file: the result of `make`, with the parameters and buffers of the file. Whatever
 /// sizes the file claims, no memory is allocated for a parameter before all of them are known to be in the
 /// file. Errors: InputError that names the tensor that is missing or of another shape, or repeats an error of

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -86,10 +87,22 @@ struct MemoryPlan {
   /// A table of embeddings that is on a disk.
   struct StoredTable {
     int64_t rows = 0;
-    int64_t slots = 0;       ///< Number of rows that are in memory.
-    int64_t file_bytes = 0;  ///< Bytes of its file in the folder of the run.
+    int64_t slots = 0;           ///< Number of rows that are in memory.
+    int64_t file_bytes = 0;      ///< Bytes of its file in the folder of the run.
+    int64_t reserved_bytes = 0;  ///< The part of file_bytes that the model file gets when the run ends.
   };
   std::optional<StoredTable> table;  ///< Set if the run has such a table.
+  /// The smallest budgets with a table of embeddings in each place. Nullopt: the recipe does not allow the
+  /// place, or the process has too little memory to plan it.
+  struct TableBudgets {
+    std::optional<int64_t> in_memory = {}, on_disk = {};
+  };
+  TableBudgets table_budgets = {};  ///< If any is set, the smallest of them is min_budget.
+  void state(const TableBudgets& budgets) {
+    table_budgets = budgets;
+    if (budgets.in_memory || budgets.on_disk)
+      min_budget = std::min(budgets.in_memory.value_or(INT64_MAX), budgets.on_disk.value_or(INT64_MAX));
+  }
   std::optional<DevicePlan> device;  ///< Set if PlanInput has a device.
   int64_t heap = 0;  ///< The part of `peak` that is in neither floor nor ledger, without kHeapSlack.
 };

@@ -393,6 +393,9 @@ ExecutionPlan require_feasible(const MemoryPlan& plan) {
     text += fmt::format("; graph {} alone, of {} nodes and {} edges, needs {}", plan.too_large.front().graph,
                         plan.too_large.front().nodes, plan.too_large.front().edges,
                         format_bytes(plan.too_large.front().bytes));
+  if (plan.table && plan.table_budgets.in_memory)
+    text +=
+        fmt::format(", or {} bytes with the table of embeddings in memory", *plan.table_budgets.in_memory);
   if (plan.table)
     text += fmt::format("; the table of embeddings also needs {} bytes ({}) on the disk of the run",
                         plan.table->file_bytes, format_bytes(plan.table->file_bytes));

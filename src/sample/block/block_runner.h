@@ -75,6 +75,9 @@ class BlockRunner {
   /// runner; null disables this. Each decision is reported on the thread that calls run().
   void watch(Pressure* pressure, OnEvent on_event);
 
+  /// Calls `on_read` with each block that is read ahead, on the thread that does it (Prefetcher::on_read).
+  void on_read(std::function<void(const GraphBlock&)> on_read) { prefetcher_.on_read(std::move(on_read)); }
+
   /// Makes run() throw Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
 

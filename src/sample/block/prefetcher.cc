@@ -104,6 +104,10 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
   read_now(graphs, block);
 }
 
+void Prefetcher::on_read(std::function<void(const GraphBlock&)> on_read) {
+  on_read_ = std::move(on_read);
+}
+
 void Prefetcher::trace(SpanSink* spans) {
   const MutexLock lock(mutex_);
   spans_ = spans;
@@ -170,6 +174,7 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     try {
       if (is_new) block.make_room(largest, source_.room());
       read_now(mine->graphs, block);
+      if (on_read_) on_read_(block);
     } catch (const std::exception&) {
       done = false;
     }

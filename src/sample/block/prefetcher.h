@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <span>
 #include <thread>
@@ -44,6 +45,10 @@ class Prefetcher {
   /// BudgetExceeded.
   void read(std::span<const int64_t> graphs, GraphBlock& block);
 
+  /// Calls `on_read` from now on with each block that was read ahead, on the thread that reads ahead. It must
+  /// not throw. Call it before expect().
+  void on_read(std::function<void(const GraphBlock&)> on_read);
+
   /// Records in `spans` from now on what is read ahead and when; null disables this. `spans` must live as
   /// long as this object or until the next call of trace().
   void trace(SpanSink* spans);
@@ -83,6 +88,7 @@ class Prefetcher {
   std::deque<GraphBlock> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // At most ahead_ blocks, whose memory is
                                                               // reused.
   SpanSink* spans_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
+  std::function<void(const GraphBlock&)> on_read_;
   std::jthread thread_;
 };
 

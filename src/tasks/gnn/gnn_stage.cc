@@ -155,13 +155,15 @@ int64_t contents_bytes(const TrainingSplit& seen) {
   return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
 }
 
-FitOptions fit_options(const GnnStageOptions& options, const Objective& objective, StoredTable* table) {
+FitOptions fit_options(const GnnStageOptions& options, const Objective& objective, StoredTable* table,
+                       const MemoryPlan::TableBudgets& budgets = {}) {
   return {.source = options.source,
           .shapes = options.shapes,
           .objective = &objective,
           .recipe = options.recipe,
           .split = options.split,
           .table = table,
+          .table_budgets = budgets,
           .afterwards = contents_bytes(seen_of(options)),
           .run = options.run};
 }
@@ -187,9 +189,10 @@ MemoryPlan plan_with_table(const GnnStageOptions& options,
   return plan_fit(fit_options(options, *make_objective(options, *made.model), made.table.get()));
 }
 
-std::optional<StoredTable::Options> table_on_disk(const GnnStageOptions& options) {
+// Plans the stage if that decides where its table is.
+PlacedTable placed_table(const GnnStageOptions& options) {
   if (!may_store_table(options)) return {};
-  return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); }).stored;
+  return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); });
 }
 
 }  // namespace
@@ -239,12 +242,13 @@ MemoryPlan plan_gnn(const GnnStageOptions& options) {
   std::optional<MetaParameters> without_data;
   if (options.run.without_data) without_data.emplace();
   if (!may_store_table(options)) return plan_with_table(options, {});
-  return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); }).plan;
+  return placed_table(options).plan;
 }
 
 GnnStageResult train_gnn(const GnnStageOptions& options) {
   GnnStageResult result;
-  ModelWithTable made(options, table_on_disk(options));
+  const PlacedTable placed = placed_table(options);
+  ModelWithTable made(options, placed.stored);
   result.table = std::move(made.table);
   result.trained.model = std::move(made.model);
   if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
@@ -254,12 +258,12 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   result.trained.names = names_of(options, *result.trained.model);
   require_features_of(options.recipe->init_from, result.trained.names);
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
-  result.fit = fit(fit_options(options, *objective, result.table.get()));
-  result.weights_hash = objective->parameters().hash();
+  result.fit = fit(fit_options(options, *objective, result.table.get(), placed.plan.table_budgets));
   if (!options.run.writes()) return result;
   // The splits of one giant graph are stored in its data set.
   if (!seen_of(options).fresh_epochs)
     result.trained.contents = TrainedContents::of(*options.source, seen_of(options));
+  if (result.table != nullptr) result.table->free_reserve();
   save_gnn(options.run.folder / "model.safetensors", result.trained);
   return result;
 }

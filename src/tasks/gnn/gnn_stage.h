@@ -52,7 +52,6 @@ struct GnnStageResult {
   std::unique_ptr<StoredTable> table;
   GnnModel trained;  ///< The model with the weights of the best epoch.
   FitResult fit;
-  std::string weights_hash;
 };
 
 /// Plans the memory of train_gnn(); nothing is written. Errors: those of train_gnn().

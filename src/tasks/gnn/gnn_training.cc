@@ -124,7 +124,7 @@ class GnnTraining final : public Training {
   StageReport report_of(const GnnStageResult& result) const {
     StageReport report;
     report.stage = "gnn";
-    report.weights = result.weights_hash;
+    report.weights = result.fit.weights;
     report.parameters = result.trained.model->parameters().count();
     report.graphs = static_cast<int64_t>(split_.training.size() + split_.validation.size());
     report.fit = result.fit;

@@ -37,13 +37,28 @@ bool is_hopeless_in_memory(const GnnStageOptions& options, const VersionedSizes&
   return sizes.rows * bytes_of_row(sizes) > cap_of(options) - Ledger::process().held();
 }
 
-std::optional<MemoryPlan> plan_in_memory(const PlanWithTable& plan) {
+// Returns nullopt if the memory of the process does not suffice to plan the stage.
+std::optional<MemoryPlan> try_plan(const PlanWithTable& plan,
+                                   const std::optional<StoredTable::Options>& stored) {
   try {
-    MemoryPlan found = plan({});
-    if (found.feasible) return found;
-  } catch (const BudgetExceeded&) {  // The table itself is too large.
+    return plan(stored);
+  } catch (const BudgetExceeded&) {
+    return {};
   }
-  return {};
+}
+
+std::optional<int64_t> budget_of(const std::optional<MemoryPlan>& plan) {
+  return plan ? std::optional(plan->min_budget) : std::nullopt;
+}
+
+// Returns a place with as many rows in memory as fit into half of the ledger.
+PlacedTable with_cache(const GnnStageOptions& options, const PlanWithTable& plan, PlacedTable least) {
+  StoredTable::Options stored = *least.stored;
+  const int64_t half = (cap_of(options) - Ledger::process().held()) / 2;
+  stored.slots = std::clamp(half / bytes_of_row(stored.sizes), stored.slots, stored.sizes.rows);
+  if (!least.plan.feasible || stored.slots == least.stored->slots) return least;
+  PlacedTable more{stored, plan(stored)};
+  return more.plan.feasible ? more : least;
 }
 
 }  // namespace
@@ -70,20 +85,19 @@ PlacedTable place_table(const GnnStageOptions& options, const PlanWithTable& pla
   const VersionedSizes sizes = sizes_of(options);
   const bool on_disk = options.recipe->run.embeddings == EmbeddingPlace::disk ||
                        (options.run.resume && StoredTable::is_in(options.run.folder));
-  if (!on_disk && !is_hopeless_in_memory(options, sizes))
-    if (std::optional<MemoryPlan> in_memory = plan_in_memory(plan)) return {{}, std::move(*in_memory)};
-  StoredTable::Options stored{.sizes = sizes,
-                              .slots = max_rows_of_step(options, sizes.rows),
-                              .seed = static_cast<uint64_t>(options.recipe->seed),
-                              .folder = options.run.folder};
-  PlacedTable least{stored, plan(stored)};
-  const int64_t half = (cap_of(options) - Ledger::process().held()) / 2;
-  stored.slots = std::clamp(half / bytes_of_row(sizes), stored.slots, sizes.rows);
-  if (!least.plan.feasible || stored.slots == least.stored->slots) return least;
-  PlacedTable more{stored, plan(stored)};
-  if (!more.plan.feasible) return least;
-  more.plan.min_budget = least.plan.min_budget;
-  return more;
+  std::optional<MemoryPlan> in_memory;
+  if (!on_disk && !is_hopeless_in_memory(options, sizes)) in_memory = try_plan(plan, {});
+  const StoredTable::Options stored{.sizes = sizes,
+                                    .slots = max_rows_of_step(options, sizes.rows),
+                                    .seed = static_cast<uint64_t>(options.recipe->seed),
+                                    .folder = options.run.folder};
+  const bool fits = in_memory && in_memory->feasible;
+  std::optional<MemoryPlan> least = fits ? try_plan(plan, stored) : plan(stored);
+  const MemoryPlan::TableBudgets budgets{budget_of(in_memory), budget_of(least)};
+  PlacedTable placed =
+      fits ? PlacedTable{{}, std::move(*in_memory)} : with_cache(options, plan, {stored, std::move(*least)});
+  placed.plan.state(budgets);
+  return placed;
 }
 
 }  // namespace plimsoll

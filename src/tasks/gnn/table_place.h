@@ -23,9 +23,8 @@ bool may_store_table(const GnnStageOptions& options);
 
 /// Decides where the table of such a stage is: in memory if it fits the budget, unless the recipe says
 /// otherwise or the stage has started on a disk. On a disk, as many rows are in memory as fit into half of
-/// the ledger, and at least those of any step. The smallest budget of the plan is that of a table on a disk
-/// with the fewest rows in memory, unless the table is in memory. Errors: those of `plan`, which is called
-/// several times.
+/// the ledger, and at least those of any step. The plan states the smallest budget in each possible place; on
+/// a disk, it is that with the fewest rows in memory. Errors: those of `plan`, which is called several times.
 PlacedTable place_table(const GnnStageOptions& options, const PlanWithTable& plan);
 
 }  // namespace plimsoll

@@ -102,7 +102,7 @@ class TreeClassificationTraining final : public Training {
               const GnnStageResult result = train_gnn(options(from, run));
               return StageReport{
                   .stage = name,
-                  .weights = result.weights_hash,
+                  .weights = result.fit.weights,
                   .parameters = result.trained.model->parameters().count(),
                   .graphs = static_cast<int64_t>(split.training.size() + split.validation.size()),
                   .fit = result.fit};
