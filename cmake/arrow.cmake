@@ -16,7 +16,7 @@ endif()
 message(STATUS "pyarrow ${PLIMSOLL_ARROW_MAJOR}: ${arrow_dir}")
 
 add_library(plimsoll_arrow SHARED src/arrow_plugin/arrow_plugin.cc src/arrow_plugin/csv_batches.cc src/arrow_plugin/csv_rows.cc
-            src/arrow_plugin/csv_types.cc)
+            src/arrow_plugin/csv_types.cc src/arrow_plugin/file_batches.cc src/arrow_plugin/object_store.cc)
 target_include_directories(plimsoll_arrow PRIVATE src)
 target_include_directories(plimsoll_arrow SYSTEM PRIVATE ${arrow_dir}/include)
 target_link_libraries(plimsoll_arrow PRIVATE ${arrow_library} ${parquet_library} plimsoll_warnings)

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Scratch::write("manifest.yaml", text_of(data, size));
   TablesOptions options;
   succeeds([&] {
-    add_relbench_folder(Scratch::folder(), options);
+    add_relbench_folder({.store = {}, .path = Scratch::folder()}, options);
     expect(options.tables.size() == options.files.size(), "each table has a file");
     check_specs(options.tables);
   });

@@ -8,6 +8,7 @@
 
 #include "arrow_plugin/csv_rows.h"
 #include "arrow_plugin/csv_types.h"
+#include "arrow_plugin/object_store.h"
 
 namespace {
 
@@ -25,13 +26,14 @@ arrow::Status in_file(const std::string& path, const arrow::Status& status) {
 }
 
 // Opens one of several files, which must have the columns of the first.
-arrow::Result<std::unique_ptr<CsvRows>> open_rows(const std::vector<std::string>& paths, size_t file,
+arrow::Result<std::unique_ptr<CsvRows>> open_rows(const std::string& store,
+                                                  const std::vector<std::string>& paths, size_t file,
                                                   const std::vector<std::string>& names,
                                                   arrow::MemoryPool* pool, int64_t rows) {
-  auto opened = CsvRows::Open(paths[file], pool, rows);
-  ARROW_RETURN_NOT_OK(in_file(paths[file], opened.status()));
+  auto opened = CsvRows::Open(store, paths[file], pool, rows);
+  ARROW_RETURN_NOT_OK(in_file(name_of(store, paths[file]), opened.status()));
   if (file > 0 && (*opened)->names() != names)
-    return arrow::Status::Invalid(paths[file], ": has other columns than ", paths[0],
+    return arrow::Status::Invalid(name_of(store, paths[file]), ": has other columns than ", paths[0],
                                   ", expected the same in the same order");
   return opened;
 }
@@ -48,8 +50,12 @@ arrow::csv::ConvertOptions convert_options() {
 // Converts the rows of all files, one after the other.
 class CsvBatches final : public arrow::RecordBatchReader {
  public:
-  CsvBatches(std::vector<std::string> paths, arrow::MemoryPool* pool, int64_t rows)
-      : paths_(std::move(paths)), pool_(pool), rows_(rows), options_(convert_options()) {}
+  CsvBatches(std::string store, std::vector<std::string> paths, arrow::MemoryPool* pool, int64_t rows)
+      : store_(std::move(store)),
+        paths_(std::move(paths)),
+        pool_(pool),
+        rows_(rows),
+        options_(convert_options()) {}
 
   arrow::Status Open();
   std::shared_ptr<arrow::Schema> schema() const override { return schema_; }
@@ -58,6 +64,7 @@ class CsvBatches final : public arrow::RecordBatchReader {
  private:
   arrow::Result<std::vector<CsvType>> FindTypes();
 
+  std::string store_;
   std::vector<std::string> paths_, names_;
   arrow::MemoryPool* pool_;
   int64_t rows_;
@@ -71,12 +78,12 @@ class CsvBatches final : public arrow::RecordBatchReader {
 arrow::Result<std::vector<CsvType>> CsvBatches::FindTypes() {
   std::vector<CsvType> types;
   for (size_t file = 0; file < paths_.size(); ++file) {
-    ARROW_ASSIGN_OR_RAISE(const auto text, open_rows(paths_, file, names_, pool_, rows_));
+    ARROW_ASSIGN_OR_RAISE(const auto text, open_rows(store_, paths_, file, names_, pool_, rows_));
     names_ = text->names();
     types.resize(names_.size());
     for (;;) {
       const arrow::Result<bool> more = text->Next();
-      ARROW_RETURN_NOT_OK(in_file(paths_[file], more.status()));
+      ARROW_RETURN_NOT_OK(in_file(name_of(store_, paths_[file]), more.status()));
       if (!*more) break;
       for (size_t column = 0; column < types.size(); ++column)
         ARROW_RETURN_NOT_OK(text->block().VisitColumn(
@@ -106,15 +113,16 @@ arrow::Status CsvBatches::ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) {
   batch->reset();
   for (; file_ < paths_.size(); ++file_, text_.reset()) {
     if (text_ == nullptr) {
-      ARROW_ASSIGN_OR_RAISE(text_, open_rows(paths_, file_, names_, pool_, rows_));
+      ARROW_ASSIGN_OR_RAISE(text_, open_rows(store_, paths_, file_, names_, pool_, rows_));
     }
     const arrow::Result<bool> more = text_->Next();
-    ARROW_RETURN_NOT_OK(in_file(paths_[file_], more.status()));
+    ARROW_RETURN_NOT_OK(in_file(name_of(store_, paths_[file_]), more.status()));
     if (!*more) continue;
     arrow::ArrayVector columns;
     for (size_t column = 0; column < converters_.size(); ++column) {
       auto converted = converters_[column]->Convert(text_->block(), static_cast<int32_t>(column));
-      ARROW_RETURN_NOT_OK(in_file(paths_[file_] + ": column " + names_[column], converted.status()));
+      ARROW_RETURN_NOT_OK(
+          in_file(name_of(store_, paths_[file_]) + ": column " + names_[column], converted.status()));
       columns.push_back(*std::move(converted));
     }
     *batch = arrow::RecordBatch::Make(schema_, text_->block().num_rows(), std::move(columns));
@@ -125,9 +133,10 @@ arrow::Status CsvBatches::ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) {
 
 }  // namespace
 
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_csv(const std::vector<std::string>& paths,
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_csv(const std::string& store,
+                                                                  const std::vector<std::string>& paths,
                                                                   arrow::MemoryPool* pool, int64_t rows) {
-  auto batches = std::make_shared<CsvBatches>(paths, pool, rows);
+  auto batches = std::make_shared<CsvBatches>(store, paths, pool, rows);
   ARROW_RETURN_NOT_OK(batches->Open());
   return batches;
 }

@@ -1,7 +1,6 @@
 #include "arrow_plugin/csv_rows.h"
 
 #include <arrow/io/compressed.h>
-#include <arrow/io/file.h>
 #include <arrow/util/compression.h>
 #include <arrow/util/utf8.h>
 
@@ -10,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "arrow_plugin/file_batches.h"
+#include "arrow_plugin/object_store.h"
 #include "arrow_plugin/require_memory.h"
 
 namespace {
@@ -25,16 +26,19 @@ char separator_of(std::string_view line) {
 
 }  // namespace
 
-arrow::Result<std::unique_ptr<CsvRows>> CsvRows::Open(const std::string& path, arrow::MemoryPool* pool,
-                                                      int64_t rows) {
+arrow::Result<std::unique_ptr<CsvRows>> CsvRows::Open(const std::string& store, const std::string& path,
+                                                      arrow::MemoryPool* pool, int64_t rows) {
   std::unique_ptr<CsvRows> opened(new CsvRows(path, pool, rows));
-  ARROW_RETURN_NOT_OK(opened->OpenStream());
+  ARROW_RETURN_NOT_OK(opened->OpenStream(store));
   ARROW_RETURN_NOT_OK(opened->ReadHeader());
   return opened;
 }
 
-arrow::Status CsvRows::OpenStream() {
-  ARROW_ASSIGN_OR_RAISE(stream_, arrow::io::ReadableFile::Open(path_, pool_));
+arrow::Status CsvRows::OpenStream(const std::string& store) {
+  ARROW_ASSIGN_OR_RAISE(stream_, open_source(store, path_, pool_));
+  if (const int64_t read_ahead = read_ahead_of(store, pool_); read_ahead > 0) {
+    ARROW_ASSIGN_OR_RAISE(stream_, buffered(stream_, pool_, read_ahead));
+  }
   ARROW_ASSIGN_OR_RAISE(buffer_, arrow::AllocateResizableBuffer(kBlock, pool_));
   if (!path_.ends_with(".gz")) return arrow::Status::OK();
   ARROW_ASSIGN_OR_RAISE(const auto codec, arrow::util::Codec::Create(arrow::Compression::GZIP));

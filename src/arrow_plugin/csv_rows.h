@@ -16,9 +16,9 @@
 /// separator is a comma, or a semicolon, tab or bar if the first line has such and no comma. Not thread-safe.
 class CsvRows {
  public:
-  /// Opens the file; a block has at most `rows` rows.
-  static arrow::Result<std::unique_ptr<CsvRows>> Open(const std::string& path, arrow::MemoryPool* pool,
-                                                      int64_t rows);
+  /// Opens the file, whose `store` is as in object_store.h; a block has at most `rows` rows.
+  static arrow::Result<std::unique_ptr<CsvRows>> Open(const std::string& store, const std::string& path,
+                                                      arrow::MemoryPool* pool, int64_t rows);
 
   const std::vector<std::string>& names() const { return names_; }
   /// Moves to the next block; false at the end.
@@ -30,7 +30,7 @@ class CsvRows {
   CsvRows(std::string path, arrow::MemoryPool* pool, int64_t rows)
       : path_(std::move(path)), pool_(pool), rows_(rows) {}
 
-  arrow::Status OpenStream();
+  arrow::Status OpenStream(const std::string& store);
   arrow::Status Fill();
   arrow::Status RequireClosedQuotes() const;
   arrow::Status ReadHeader();

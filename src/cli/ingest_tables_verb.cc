@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
@@ -15,6 +16,8 @@
 #include "ingest/tables/table_words.h"
 #include "ingest/tables/tables.h"
 #include "io/arrow_files.h"
+#include "io/location.h"
+#include "io/object_store.h"
 #include "telemetry/counted.h"
 #include "telemetry/progress.h"
 
@@ -60,22 +63,30 @@ std::string remarks_on(const TablesResult& result) {
   return text;
 }
 
+// Returns how much memory the client of an object store takes, if one is named.
+int64_t object_client_bytes(const IngestTablesVerbOptions& options) {
+  const auto names_store = [](const std::string& text) { return text.find("s3://") != std::string::npos; };
+  const bool any = names_store(options.folder) || std::ranges::any_of(options.words, names_store) ||
+                   std::ranges::any_of(options.tasks, names_store) || names_store(options.meanings_file);
+  return any ? kObjectClientBytes : 0;
+}
+
 void run_tables(IngestTablesVerbOptions& options) {
   const Stopwatch watch;
   if (options.folder.empty() == options.words.empty())
     throw UsageError("ingest tables needs either a RelBench data set or tables named with --table");
   load_arrow();
-  Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool);
-  if (!options.folder.empty()) add_relbench_folder(options.folder, options.tables);
+  Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool + object_client_bytes(options));
+  const Location folder = parse_location(options.folder);
+  if (!options.folder.empty()) add_relbench_folder(folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);
-  for (const std::string& task : options.tasks) add_task_folder(task, options.tables);
+  for (const std::string& task : options.tasks) add_task_folder(parse_location(task), options.tables);
   for (const std::string& table : options.as_edge) make_edge_table(table, options.tables);
   for (const std::string& words : options.meanings) add_meaning(words, options.tables);
-  const std::filesystem::path beside = std::filesystem::path(options.folder) / "meanings.yaml";
   if (!options.meanings_file.empty())
-    add_meanings_file(options.meanings_file, options.tables);
-  else if (!options.folder.empty() && std::filesystem::exists(beside))
-    add_meanings_file(beside, options.tables);
+    add_meanings_file(parse_location(options.meanings_file), options.tables);
+  else if (!options.folder.empty() && is_file(folder / "meanings.yaml"))
+    add_meanings_file(folder / "meanings.yaml", options.tables);
   TablesResult result;
   {
     Progress reading("ingest", "rows");
@@ -118,13 +129,16 @@ void add_ingest_tables(CLI::App& ingest) {
       "tables", "Read tables with keys and times into one graph with node and edge types");
   tables
       ->add_option("DATASET", options->folder,
-                   "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/")
+                   "Read a data set in RelBench's folder format: manifest.yaml, db/TABLE.parquet and tasks/; "
+                   "also as s3://BUCKET/FOLDER")
       ->type_name("DIR");
   tables
-      ->add_option("--table", options->words,
-                   "Read a table: NAME=FILES, then a colon and settings separated by commas: key=COLUMN, "
-                   "time=COLUMN, unit=s|ms|us|ns (of an integer time), COLUMN->TABLE; give several columns "
-                   "as (A,B). FILES is a file, a pattern or a folder of Parquet, Arrow IPC or CSV")
+      ->add_option(
+          "--table", options->words,
+          "Read a table: NAME=FILES, then a colon and settings separated by commas: key=COLUMN, "
+          "time=COLUMN, unit=s|ms|us|ns (of an integer time), COLUMN->TABLE; give several columns "
+          "as (A,B). FILES is a file, a pattern or a folder of Parquet, Arrow IPC or CSV, on disk or "
+          "as s3://BUCKET/KEY")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   tables

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "ingest/tables/arrow_buffers.h"
 #include "ingest/tables/arrow_values.h"
-#include "io/arrow_files.h"
+#include "io/arrow_calls.h"
 
 namespace plimsoll {
 namespace {

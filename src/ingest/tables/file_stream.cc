@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ingest/tables/object_stream.h"
 #include "ingest/tables/partition_columns.h"
 #include "io/arrow_files.h"
 
 namespace plimsoll {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kBatchRows = 8192;
@@ -38,9 +38,7 @@ std::string columns_of(ArrowArrayStream& stream) {
 
 class FileStream {
  public:
-  explicit FileStream(TableFiles table) : files_(std::move(table.files)), partitions_({table.root, files_}) {
-    open();
-  }
+  explicit FileStream(TableFiles table) : table_(std::move(table)), partitions_(table_) { open(); }
   ~FileStream() { close(); }
   FileStream(const FileStream&) = delete;
   FileStream& operator=(const FileStream&) = delete;
@@ -54,13 +52,13 @@ class FileStream {
     for (;;) {
       const int code = stream_.get_next(&stream_, out);
       if (code == 0 && out->release != nullptr) partitions_.append_to(*out, at_);
-      if (code != 0 || out->release != nullptr || at_ + 1 == files_.size()) return code;
+      if (code != 0 || out->release != nullptr || at_ + 1 == table_.files.size()) return code;
       ++at_;
       open();
     }
   }
   const char* error() {
-    error_ = files_[at_].string() + ": ";
+    error_ = table_.location(at_).text() + ": ";
     const char* const text = stream_.get_last_error(&stream_);
     error_ += text == nullptr ? "" : text;
     return error_.c_str();
@@ -73,15 +71,16 @@ class FileStream {
   }
   void open() {
     close();
-    open_arrow_file(files_[at_], kBatchRows, stream_);
+    open_arrow_file(table_.location(at_), kBatchRows, stream_);
     const std::string columns = columns_of(stream_);
     if (at_ == 0) columns_ = columns;
     if (columns != columns_)
-      throw InputError(fmt::format("{}: has the columns {}; expected those of {}: {}", files_[at_].string(),
-                                   columns, files_[0].string(), columns_));
+      throw InputError(fmt::format("{}: has the columns {}; expected those of {}: {}",
+                                   table_.location(at_).text(), columns, table_.location(0).text(),
+                                   columns_));
   }
 
-  std::vector<fs::path> files_;
+  TableFiles table_;
   PartitionColumns partitions_;
   size_t at_ = 0;
   ArrowArrayStream stream_{};
@@ -92,23 +91,25 @@ FileStream& files_of(ArrowArrayStream* stream) {
   return *static_cast<FileStream*>(stream->private_data);
 }
 
-}  // namespace
-
-ArrowArrayStream stream_files(TableFiles table) {
+ArrowArrayStream stream_csv(const TableFiles& table) {
+  if (std::ranges::count_if(table.files, is_csv) != std::ssize(table.files))
+    throw InputError(fmt::format("{}: some of its files are CSV and some are not; name files of one form",
+                                 table.root_location().text()));
+  if (!PartitionColumns(table).empty())
+    throw InputError(
+        fmt::format("{}: is in a folder NAME=VALUE, and CSV has no partitions; make the files Parquet, or "
+                    "write the value in a column of the file",
+                    table.location(0).text()));
+  std::vector<Location> files;
+  for (size_t file = 0; file < table.files.size(); ++file) files.push_back(table.location(file));
   ArrowArrayStream stream{};
-  if (const auto csv = std::ranges::count_if(table.files, is_csv); csv > 0) {
-    if (csv != std::ssize(table.files))
-      throw InputError(fmt::format("{}: some of its files are CSV and some are not; name files of one form",
-                                   table.root.string()));
-    if (!PartitionColumns(table).empty())
-      throw InputError(
-          fmt::format("{}: is in a folder NAME=VALUE, and CSV has no partitions; make the files Parquet, or "
-                      "write the value in a column of the file",
-                      table.files[0].string()));
-    open_csv_files(table.files, kBatchRows, stream);
-    return stream;
-  }
-  auto owned = std::make_unique<FileStream>(std::move(table));
+  open_csv_files(files, kBatchRows, stream);
+  return stream;
+}
+
+ArrowArrayStream stream_parquet_or_ipc(const TableFiles& table) {
+  ArrowArrayStream stream{};
+  auto owned = std::make_unique<FileStream>(table);
   stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) { return files_of(self).schema(out); };
   stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) { return files_of(self).next(out); };
   stream.get_last_error = [](ArrowArrayStream* self) { return files_of(self).error(); };
@@ -118,6 +119,15 @@ ArrowArrayStream stream_files(TableFiles table) {
   };
   stream.private_data = owned.release();
   return stream;
+}
+
+}  // namespace
+
+ArrowArrayStream stream_files(const TableFiles& table) {
+  const auto open = [&] {
+    return std::ranges::any_of(table.files, is_csv) ? stream_csv(table) : stream_parquet_or_ipc(table);
+  };
+  return table.store.empty() ? open() : stream_objects(table, open);
 }
 
 }  // namespace plimsoll

@@ -6,29 +6,27 @@
 
 #include "base/error.h"
 #include "config/yaml.h"
-#include "io/file.h"
+#include "ingest/tables/table_sources.h"
 
 namespace plimsoll {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kForm = "expected TABLE: {COLUMN: MEANING, ...}";
 
 // Throws InputError with the line of a node.
-[[noreturn]] void refuse(const fs::path& path, const YAML::Node& node, const std::string& what) {
+[[noreturn]] void refuse(const std::string& path, const YAML::Node& node, const std::string& what) {
   const YAML::Mark mark = node.Mark();
-  throw InputError(
-      fmt::format("{}:{}:{}: {}; {}", path.string(), mark.line + 1, mark.column + 1, what, kForm));
+  throw InputError(fmt::format("{}:{}:{}: {}; {}", path, mark.line + 1, mark.column + 1, what, kForm));
 }
 
 }  // namespace
 
-void add_meanings_file(const fs::path& path, TablesOptions& options) {
-  std::error_code unreadable;
-  if (!fs::is_regular_file(path, unreadable)) throw InputError(path.string() + ": no such file of meanings");
+void add_meanings_file(const Location& file, TablesOptions& options) {
+  const std::string path = file.text();
+  if (!is_file(file)) throw InputError(path + ": no such file of meanings");
   try {
-    const YAML::Node root = YAML::Load(read_text(path));
-    options.files.push_back(path);
+    const YAML::Node root = YAML::Load(read_text(file));
+    add_source(file, options);
     if (root.IsNull()) return;
     if (!root.IsMap()) refuse(path, root, "is no map");
     for (const auto& table : root) {
@@ -43,8 +41,8 @@ void add_meanings_file(const fs::path& path, TablesOptions& options) {
       }
     }
   } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}; {}", path.string(), error.mark.line + 1,
-                                 error.mark.column + 1, error.msg, kForm));
+    throw InputError(
+        fmt::format("{}:{}:{}: {}; {}", path, error.mark.line + 1, error.mark.column + 1, error.msg, kForm));
   }
 }
 

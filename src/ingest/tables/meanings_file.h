@@ -1,14 +1,14 @@
 #pragma once
 
-#include <filesystem>
-
 #include "ingest/tables/tables.h"
+#include "io/location.h"
 
 namespace plimsoll {
 
-/// Reads the meanings of columns from a YAML file, a map from tables to maps from columns to meanings.
+/// Reads the meanings of columns from a YAML file or object, a map from tables to maps from columns to
+/// meanings.
 /// Meanings that are already in the options take precedence. Errors: InputError (no such file, another form,
 /// no such table).
-void add_meanings_file(const std::filesystem::path& path, TablesOptions& options);
+void add_meanings_file(const Location& file, TablesOptions& options);
 
 }  // namespace plimsoll

@@ -121,7 +121,7 @@ PartitionColumns::PartitionColumns(const TableFiles& table) {
       throw InputError(
           fmt::format("{}: its folders name other columns than those of {}; expected the same for "
                       "all files of a table",
-                      table.files[file].string(), table.files[0].string()));
+                      table.location(file).text(), table.location(0).text()));
     for (size_t at = 0; at < parts.size(); ++at) {
       const std::string& text = parts[at].second;
       const bool is_there = text != kMissing;

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "ingest/tables/file_stream.h"
 #include "ingest/tables/relbench_tasks.h"
 #include "ingest/tables/relbench_yaml.h"
+#include "ingest/tables/table_sources.h"
 
 namespace plimsoll {
-namespace fs = std::filesystem;
 namespace {
 
 // Returns the columns of a key, which is one name or a list of names.
@@ -25,8 +26,8 @@ std::vector<std::string> columns_at(const YAML::Node& node, const char* key, con
   return columns;
 }
 
-TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::path& folder,
-                     const std::string& path) {
+TableSpec read_table(const std::string& name, const YAML::Node& node, const Location& folder,
+                     const std::string& path, TablesOptions& options) {
   const std::string where = fmt::format("{}: table '{}'", path, name);
   if (!node.IsMap()) throw InputError(where + ": is not a map; expected pkey, time_col and fkeys");
   TableSpec table{.name = name, .open = {}};
@@ -36,36 +37,34 @@ TableSpec read_table(const std::string& name, const YAML::Node& node, const fs::
     if (!keys.IsMap()) throw InputError(where + ": fkeys is not a map; expected COLUMN: TABLE");
     for (const auto& key : keys) table.foreign_keys.push_back({{key.first.Scalar()}, key.second.Scalar()});
   }
-  const fs::path file = folder / "db" / (name + ".parquet");
-  std::error_code unreadable;  // A name that the system does not accept is not a file either.
-  if (name.find('/') != std::string::npos || !fs::is_regular_file(file, unreadable))
-    throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.string()));
+  const Location file = folder / "db" / (name + ".parquet");
+  const std::optional<TableFiles> found =
+      name.find('/') == std::string::npos ? find_table_file(file) : std::nullopt;
+  if (!found)
+    throw InputError(fmt::format("{}: has no file {}; fetch the data set again", where, file.text()));
+  add_sources(*found, options);
   table.files = 1;
-  table.open = [file](ArrowArrayStream& stream) {
-    stream = stream_files({.root = file.parent_path(), .files = {file}});
-  };
+  table.open = [found = *found](ArrowArrayStream& stream) { stream = stream_files(found); };
   return table;
 }
 
 }  // namespace
 
-void add_relbench_folder(const fs::path& folder, TablesOptions& options) {
-  const fs::path path = folder / "manifest.yaml";
-  if (!fs::is_regular_file(path))
+void add_relbench_folder(const Location& folder, TablesOptions& options) {
+  const Location file = folder / "manifest.yaml";
+  const std::string path = file.text();
+  if (!is_file(file))
     throw InputError(
-        folder.string() +
+        folder.text() +
         ": has no manifest.yaml, so it is not a data set of RelBench; name its tables with --table");
-  const YAML::Node manifest = load_yaml_map(path);
-  options.files.push_back(path);
+  const YAML::Node manifest = load_yaml_map(file);
+  add_source(file, options);
   const YAML::Node tables = manifest["tables"];
-  if (!tables || !tables.IsMap()) throw InputError(path.string() + ": has no tables; expected a map of them");
-  for (const auto& table : tables) {
-    options.tables.push_back(read_table(table.first.Scalar(), table.second, folder, path.string()));
-    options.files.push_back(folder / "db" / (options.tables.back().name + ".parquet"));
-  }
+  if (!tables || !tables.IsMap()) throw InputError(path + ": has no tables; expected a map of them");
+  for (const auto& table : tables)
+    options.tables.push_back(read_table(table.first.Scalar(), table.second, folder, path, options));
   for (const char* word : {"name", "val_timestamp", "test_timestamp"})
-    if (const std::string text = yaml_text(manifest, word, path.string()); !text.empty())
-      options.words[word] = text;
+    if (const std::string text = yaml_text(manifest, word, path); !text.empty()) options.words[word] = text;
   add_relbench_tasks(folder, options);
 }
 

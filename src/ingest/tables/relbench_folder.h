@@ -1,14 +1,13 @@
 #pragma once
 
-#include <filesystem>
-
 #include "ingest/tables/tables.h"
+#include "io/location.h"
 
 namespace plimsoll {
 
 /// Adds the tables of a data set in the folder format of RelBench v3 to `options`. In this format,
 /// manifest.yaml names the tables, their keys and times, and db/TABLE.parquet is a table. Errors: InputError
 /// (no such folder, a manifest that is not understood, a table without a file).
-void add_relbench_folder(const std::filesystem::path& folder, TablesOptions& options);
+void add_relbench_folder(const Location& folder, TablesOptions& options);
 
 }  // namespace plimsoll

@@ -13,6 +13,7 @@
 #include "config/yaml.h"
 #include "ingest/tables/file_stream.h"
 #include "ingest/tables/relbench_yaml.h"
+#include "ingest/tables/table_sources.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -43,15 +44,15 @@ void require_key(const TableSpec& table, const std::string& where) {
         fmt::format("{}: refers to '{}', a table without a key of one column", where, table.name));
 }
 
-// Returns the table of labels of a split, or an empty path if there is none.
-fs::path file_of_split(const fs::path& folder, const std::string& split) {
-  const fs::path parquet = folder / (split + ".parquet"), csv = folder / (split + ".csv");
-  const bool has_parquet = fs::is_regular_file(parquet), has_csv = fs::is_regular_file(csv);
-  if (has_parquet && has_csv)
-    throw InputError(fmt::format("{}: found {} and {}, expected one table of labels; remove the other",
-                                 folder.string(), parquet.filename().string(), csv.filename().string()));
-  if (has_parquet) return parquet;
-  return has_csv ? csv : fs::path();
+// Returns the table of labels of a split, if there is one.
+std::optional<TableFiles> find_split(const Location& folder, const std::string& split) {
+  std::optional<TableFiles> parquet = find_table_file(folder / (split + ".parquet"));
+  std::optional<TableFiles> csv = find_table_file(folder / (split + ".csv"));
+  if (parquet && csv)
+    throw InputError(
+        fmt::format("{}: found {}.parquet and {}.csv, expected one table of labels; remove the other",
+                    folder.text(), split, split));
+  return parquet ? parquet : csv;
 }
 
 // Returns a time of the data set's manifest.
@@ -88,12 +89,12 @@ void seed_from_rows(TaskSpec& task, const TableSpec& table, const TablesOptions&
   task.words["time_col"] = table.time;
 }
 
-TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
-  const fs::path path = folder / "manifest.yaml";
-  const YAML::Node node = load_yaml_map(path);
-  const std::string where = path.string();
-  options.files.push_back(path);
-  TaskSpec task{.name = folder.filename().string(),
+TaskSpec read_task(const Location& folder, TablesOptions& options) {
+  const Location file = folder / "manifest.yaml";
+  const YAML::Node node = load_yaml_map(file);
+  const std::string where = file.text();
+  add_source(file, options);
+  TaskSpec task{.name = folder.path.filename().string(),
                 .kind = required(node, "kind", where),
                 .type = required(node, "task_type", where)};
   const bool is_pairs = node["dst_entity_table"].IsDefined();
@@ -114,47 +115,64 @@ TaskSpec read_task(const fs::path& folder, TablesOptions& options) {
   for (const auto& [key, word] : words.items())
     if (key != "sql") task.words[key] = word;
   for (const char* split : {"train", "val", "test"}) {
-    const fs::path file = file_of_split(folder, split);
-    if (file.empty()) continue;
-    task.splits.push_back({.name = split, .open = [file](ArrowArrayStream& stream) {
-                             stream = stream_files({.root = file.parent_path(), .files = {file}});
+    const std::optional<TableFiles> found = find_split(folder, split);
+    if (!found) continue;
+    task.splits.push_back({.name = split, .open = [found = *found](ArrowArrayStream& stream) {
+                             stream = stream_files(found);
                            }});
-    options.files.push_back(file);
+    add_sources(*found, options);
   }
   if (has_rows_as_seeds && (task.splits.empty() || entity.key.size() != 1))
     seed_from_rows(task, entity, options, where);
   return task;
 }
 
-}  // namespace
-
-void add_relbench_tasks(const fs::path& folder, TablesOptions& options) {
-  std::vector<fs::path> tasks;
+// Returns the folders directly in a folder on disk that have a manifest, in any order.
+std::vector<fs::path> task_folders(const fs::path& parent) {
   std::error_code failed;
-  const fs::directory_iterator entries(folder / "tasks", failed);
+  const fs::directory_iterator entries(parent, failed);
   if (failed && failed != std::errc::no_such_file_or_directory)
-    throw InputError(fmt::format("{}: {}; make it a folder that can be read", (folder / "tasks").string(),
-                                 failed.message()));
+    throw InputError(
+        fmt::format("{}: {}; make it a folder that can be read", parent.string(), failed.message()));
+  std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : entries)
-    if (fs::is_regular_file(entry.path() / "manifest.yaml")) tasks.push_back(entry.path());
-  std::ranges::sort(tasks);
-  for (const fs::path& task : tasks) options.tasks.push_back(read_task(task, options));
+    if (fs::is_regular_file(entry.path() / "manifest.yaml")) folders.push_back(entry.path());
+  return folders;
 }
 
-void add_task_folder(const fs::path& folder, TablesOptions& options) {
-  fs::path path = fs::absolute(folder).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();  // A slash at the end.
-  if (!fs::is_regular_file(path / "manifest.yaml"))
+std::vector<fs::path> task_folders_in_store(const Location& parent) {
+  std::vector<fs::path> folders;
+  for (const fs::path& object : list_objects(parent))
+    if (object == parent.path / object.parent_path().filename() / "manifest.yaml")
+      folders.push_back(object.parent_path());
+  return folders;
+}
+
+}  // namespace
+
+void add_relbench_tasks(const Location& folder, TablesOptions& options) {
+  const Location parent = folder / "tasks";
+  std::vector<fs::path> tasks =
+      parent.is_object() ? task_folders_in_store(parent) : task_folders(parent.path);
+  std::ranges::sort(tasks);
+  for (const fs::path& task : tasks) options.tasks.push_back(read_task({parent.store, task}, options));
+}
+
+void add_task_folder(const Location& folder, TablesOptions& options) {
+  Location named = folder;
+  if (!named.is_object()) named.path = fs::absolute(named.path).lexically_normal();
+  if (!named.path.has_filename()) named.path = named.path.parent_path();  // A slash at the end.
+  if (!is_file(named / "manifest.yaml"))
     throw InputError(fmt::format("--task {}: has no manifest.yaml, which names the entity, time and target",
-                                 folder.string()));
-  TaskSpec task = read_task(path, options);
+                                 folder.text()));
+  TaskSpec task = read_task(named, options);
   if (task.splits.empty() && !task.cuts)
     throw InputError(fmt::format(
         "--task {}: has no table of labels, expected train.parquet or train.csv, and so for val and test",
-        folder.string()));
+        folder.text()));
   if (std::ranges::find(options.tasks, task.name, &TaskSpec::name) != options.tasks.end())
     throw UsageError(
-        fmt::format("--task {}: a task {} is there already; rename the folder", folder.string(), task.name));
+        fmt::format("--task {}: a task {} is there already; rename the folder", folder.text(), task.name));
   options.tasks.push_back(std::move(task));
 }
 

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "io/file.h"
 
 namespace plimsoll {
 namespace {
@@ -39,14 +38,14 @@ Json json_below(const YAML::Node& node, const std::string& where, int depth, int
 
 }  // namespace
 
-YAML::Node load_yaml_map(const std::filesystem::path& path) {
+YAML::Node load_yaml_map(const Location& file) {
   try {
-    YAML::Node node = YAML::Load(read_text(path));
+    YAML::Node node = YAML::Load(read_text(file));
     if (node.IsNull()) return YAML::Node(YAML::NodeType::Map);
-    if (!node.IsMap()) throw InputError(path.string() + ": is no map; fetch the data set again");
+    if (!node.IsMap()) throw InputError(file.text() + ": is no map; fetch the data set again");
     return node;
   } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}:{}: {}; fix the manifest", path.string(), error.mark.line + 1,
+    throw InputError(fmt::format("{}:{}:{}: {}; fix the manifest", file.text(), error.mark.line + 1,
                                  error.mark.column + 1, error.msg));
   }
 }

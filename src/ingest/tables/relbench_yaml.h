@@ -1,15 +1,15 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "base/json.h"
 #include "config/yaml.h"
+#include "io/location.h"
 
 namespace plimsoll {
 
 /// Returns the map in a RelBench manifest. Errors: InputError with file, line and column.
-YAML::Node load_yaml_map(const std::filesystem::path& path);
+YAML::Node load_yaml_map(const Location& file);
 /// Returns the text under `key` of a map; "" if it is null or missing. `where` is for messages. Errors:
 /// InputError.
 std::string yaml_text(const YAML::Node& node, const char* key, const std::string& where);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "ingest/tables/file_stream.h"
+#include "ingest/tables/table_sources.h"
 
 namespace plimsoll {
 
@@ -93,7 +94,7 @@ void add_table(const std::string& words, TablesOptions& options) {
     for (const std::string& word : split_words(std::string_view(words).substr(colon + 1)))
       add_word(word, words, table);
   const TableFiles found = find_table_files(pattern);
-  options.files.insert(options.files.end(), found.files.begin(), found.files.end());
+  add_sources(found, options);
   table.files = std::ssize(found.files);
   table.open = [found](ArrowArrayStream& stream) { stream = stream_files(found); };
   options.tables.push_back(std::move(table));

@@ -13,7 +13,7 @@
 #include "ingest/tables/edge_type.h"
 #include "ingest/tables/seed_pass.h"
 #include "ingest/tables/table_pass.h"
-#include "ingest/text/source_hashes.h"
+#include "ingest/tables/table_sources.h"
 #include "io/replaceable.h"
 #include "store/output.h"
 #include "store/typed_graph.h"
@@ -43,14 +43,6 @@ Json options_json(const TablesOptions& options) {
   Json json = {{"tables", std::move(tables)}, {"reverse", options.reverse}};
   for (const TaskSpec& task : options.tasks) json["tasks"].push_back(task.name);
   return json;
-}
-
-Json sources_of(const TablesOptions& options) {
-  if (!options.files.empty()) return source_hashes(options.files).take();
-  Json sources = Json::array();
-  for (const TableSpec& table : options.tables)
-    sources.push_back({{"kind", "arrow stream"}, {"source", table.name}});
-  return sources;
 }
 
 // Returns the memory of each sort. Reading and writing columns may use one half of the free memory; all sorts
@@ -259,7 +251,8 @@ TablesResult TablesBuild::run(const Json& provenance) {
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
-  if (options.files.empty()) {  // Without files, it is unknown whether the tables are the same as before.
+  // Streams may have other rows than before.
+  if (options.files.empty() && options.objects.empty()) {
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);

@@ -9,15 +9,24 @@
 #include "ingest/tables/table_spec.h"
 #include "ingest/tables/task_spec.h"
 #include "io/file_system.h"
+#include "io/object_store.h"
 
 namespace plimsoll {
+
+/// An object of a store from which tables are read.
+struct SourceObject {
+  std::string name;
+  ObjectVersion version;
+};
 
 /// Input and options of ingest_tables(). docs/tables.md explains them.
 struct TablesOptions {
   std::vector<TableSpec> tables = {};
-  /// The files from which the tables are read. Their hashes are the sources in the provenance. Without files,
-  /// as for tables of another process, the sources are the names of the tables.
+  /// The files from which the tables are read, and the objects. The hashes of files and the ETags of objects
+  /// are the sources in the provenance. Without either, as for tables of another process, the sources are the
+  /// names of the tables.
   std::vector<std::filesystem::path> files = {};
+  std::vector<SourceObject> objects = {};
   std::vector<TaskSpec> tasks = {};  ///< Tasks on the tables, whose labels become seeds.
   /// The source's description of the data set, for the manifest.
   Json words = Json::object();
