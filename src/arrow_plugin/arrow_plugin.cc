@@ -35,11 +35,10 @@ class LedgerPool final : public arrow::MemoryPool {
       return arrow::Status::OK();
     }
     if (ledger_.take(size) != 0) return arrow::Status::OutOfMemory("out of budget");
-    void* piece = nullptr;
-    if (::posix_memalign(&piece, static_cast<size_t>(std::max<int64_t>(alignment, 8)),
-                         static_cast<size_t>(size)) != 0) {
+    void* const piece = ledger_.allocate(size, alignment);
+    if (piece == nullptr) {
       ledger_.give(size);
-      return arrow::Status::OutOfMemory("malloc of ", size, " bytes failed");
+      return arrow::Status::OutOfMemory("allocation of ", size, " bytes failed");
     }
     *out = static_cast<uint8_t*>(piece);
     held_ += size;
@@ -57,7 +56,7 @@ class LedgerPool final : public arrow::MemoryPool {
   }
   void Free(uint8_t* buffer, int64_t size, int64_t /*alignment*/) override {
     if (buffer == kEmpty) return;
-    std::free(buffer);
+    ledger_.release(buffer, size);
     ledger_.give(size);
     held_ -= size;
   }

@@ -77,6 +77,7 @@ void run_tables(IngestTablesVerbOptions& options) {
     throw UsageError("ingest tables needs either a RelBench data set or tables named with --table");
   load_arrow();
   Budget budget(options.resources, 256 * kMiB, kArrowOutsidePool + object_client_bytes(options));
+  options.tables.outside_ledger = budget.outside_ledger();
   const Location folder = parse_location(options.folder);
   if (!options.folder.empty()) add_relbench_folder(folder, options.tables);
   for (const std::string& words : options.words) add_table(words, options.tables);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "io/arrow_overflow.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
@@ -20,6 +22,7 @@ int take_for_arrow(int64_t bytes) {
   // refused.
   if (bytes == 0 && interrupt_requested) return 1;
   try {
+    if (ArrowOverflow::current() != nullptr) ArrowOverflow::raise_cap(bytes);
     Ledger::process().take(Tag::ingest, bytes);
     return 0;
   } catch (const BudgetExceeded& refused) {  // No exception may pass through Arrow.
@@ -30,6 +33,22 @@ int take_for_arrow(int64_t bytes) {
 
 void give_from_arrow(int64_t bytes) {
   Ledger::process().give(Tag::ingest, bytes);
+  if (ArrowOverflow::current() != nullptr) ArrowOverflow::raise_cap(-bytes);
+}
+
+void* allocate_for_arrow(int64_t bytes, int64_t alignment) {
+  if (ArrowOverflow* const overflow = ArrowOverflow::current()) return overflow->allocate(bytes);
+  void* piece = nullptr;
+  const auto aligned = static_cast<size_t>(std::max<int64_t>(alignment, sizeof(void*)));
+  return ::posix_memalign(&piece, aligned, static_cast<size_t>(bytes)) == 0 ? piece : nullptr;
+}
+
+void release_from_arrow(void* piece, int64_t bytes) {
+  ArrowOverflow* const overflow = ArrowOverflow::current();
+  if (overflow != nullptr && overflow->has(piece))
+    overflow->release(piece, bytes);
+  else
+    std::free(piece);
 }
 
 int64_t free_for_arrow() {
@@ -51,7 +70,8 @@ const SharedLibrary& arrow_plugin() {
 }
 
 void call_arrow(const std::function<int(const PlimsollArrowPool*, char*, int64_t)>& call) {
-  constexpr PlimsollArrowPool kPool{take_for_arrow, give_from_arrow, free_for_arrow};
+  constexpr PlimsollArrowPool kPool{take_for_arrow, give_from_arrow, allocate_for_arrow, release_from_arrow,
+                                    free_for_arrow};
   std::array<char, 1024> error{};
   refusal.reset();
   if (call(&kPool, error.data(), static_cast<int64_t>(error.size())) == 0) return;

@@ -16,6 +16,9 @@ extern "C" {
 struct PlimsollArrowPool {
   int (*take)(int64_t bytes);
   void (*give)(int64_t bytes);
+  /// Return memory, or null, and release it. `alignment` is a power of 2.
+  void* (*allocate)(int64_t bytes, int64_t alignment);
+  void (*release)(void* piece, int64_t bytes);
   int64_t (*free)();  ///< Bytes that the budget has left.
 };
 

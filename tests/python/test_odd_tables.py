@@ -98,3 +98,13 @@ def test_a_skipped_column_may_hold_anything(tmp_path):
     table = pa.table({"a": [1, 2], "hash": pa.array([2**63, 1], pa.uint64())})
     graph = plimsoll.ingest.tables({"t": table}, tmp_path / "graph", meanings={"t": {"hash": "skip"}})
     assert list(graph["t"].columns) == ["a"]
+
+
+@pytest.mark.parametrize(("words", "role"), [(":key=id", "key"), ("", "value")])
+def test_a_whole_number_beyond_63_bits_is_refused_by_name(ingest, tmp_path, words, role):
+    pq.write_table(pa.table({"id": pa.array([1, 2**64 - 1, None], pa.uint64()), "n": [1, 2, 3]}).slice(0, 2), tmp_path / "t.parquet")
+    refused = ingest("--table", f"t={tmp_path}/t.parquet{words}")
+    assert refused.returncode == 3 and "column 'id': holds 18446744073709551615, expected numbers below 2^63" in refused.stderr
+    assert "write it as text" in refused.stderr
+    if role == "value":
+        assert ingest("--table", f"t={tmp_path}/t.parquet", "--meaning", "t.id=skip").returncode == 0

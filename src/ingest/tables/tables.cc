@@ -12,6 +12,7 @@
 #include "ingest/tables/edge_table.h"
 #include "ingest/tables/edge_type.h"
 #include "ingest/tables/seed_pass.h"
+#include "ingest/tables/smallest_budget.h"
 #include "ingest/tables/table_pass.h"
 #include "ingest/tables/table_sources.h"
 #include "io/replaceable.h"
@@ -49,7 +50,6 @@ Json options_json(const TablesOptions& options) {
 // that can exist at the same time share the other half.
 int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
-  constexpr int64_t kMin = kMiB / 2;
   int64_t sorts = 3;  // One edge type needs three while it is written.
   int64_t keys = 0;
   bool has_lookups = !options.tasks.empty();
@@ -63,22 +63,29 @@ int64_t memory_of_a_sort(const TablesOptions& options) {
   sorts += keys;
   const Ledger& ledger = Ledger::process();
   if (ledger.cap() == Ledger::kUnlimited) return kMax;
-  return std::clamp((ledger.cap() - ledger.held()) / 2 / sorts, kMin, kMax);
+  return std::clamp((ledger.cap() - ledger.held()) / 2 / sorts, kMinSortBytes, kMax);
+}
+
+// Returns whether tables come from a program, which can be read only once and may have other rows than
+// before.
+bool is_stream(const TablesOptions& options) {
+  return options.files.empty() && options.objects.empty();
 }
 
 class TablesBuild {
  public:
-  TablesBuild(const TablesOptions& options, const TablesProgress& progress, FileSystem& files)
+  TablesBuild(const TablesOptions& options, const TablesProgress& progress, FileSystem& files,
+              int64_t sort_bytes)
       : options_(options),
         progress_(progress),
         set_(options.out, options.force, files),
-        scratch_{set_.path(), &files, memory_of_a_sort(options)},
+        scratch_{set_.path(), &files, sort_bytes},
         states_(options.tables.size()),
         entries_(options.tables.size()) {
     for (size_t table = 0; table < states_.size(); ++table) states_[table].name = options.tables[table].name;
   }
 
-  TablesResult run(const Json& provenance);
+  TablesResult run(const Json& provenance, bool is_rehearsal);
 
  private:
   struct Edges {
@@ -233,7 +240,7 @@ Json TablesBuild::manifest(const Json& provenance) {
   return manifest;
 }
 
-TablesResult TablesBuild::run(const Json& provenance) {
+TablesResult TablesBuild::run(const Json& provenance, bool is_rehearsal) {
   for (size_t table = next_table(); table < states_.size(); table = next_table()) {
     read_table(table);
     write_edges();
@@ -242,7 +249,8 @@ TablesResult TablesBuild::run(const Json& provenance) {
     if (options_.tables[table].as_edge) read_edge_table(table);
   for (const TaskSpec& task : options_.tasks) tasks_.push_back(write_task(task));
   for (NodeTypeState& state : states_) state.index.reset();
-  set_.publish(manifest(provenance), kTypedGraphVersion);
+  Json whole = manifest(provenance);
+  if (!is_rehearsal) set_.publish(std::move(whole), kTypedGraphVersion);
   return std::move(result_);
 }
 
@@ -251,8 +259,7 @@ TablesResult TablesBuild::run(const Json& provenance) {
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
-  // Streams may have other rows than before.
-  if (options.files.empty() && options.objects.empty()) {
+  if (is_stream(options)) {
     require_free(options.out, options.force, {});
   } else if (is_made_already(options.out, options.force, provenance, options.files)) {
     const TypedGraphView view(options.out);
@@ -267,7 +274,11 @@ TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& p
             .tasks = static_cast<int64_t>(view.tasks().size()),
             .seeds = seeds};
   }
-  return TablesBuild(options, progress, files).run(provenance);
+  const BuildTables build = [&](int64_t sort_bytes, bool is_rehearsal) {
+    return TablesBuild(options, progress, files, sort_bytes).run(provenance, is_rehearsal);
+  };
+  const int64_t sort_bytes = memory_of_a_sort(options);
+  return is_stream(options) ? build(sort_bytes, false) : build_in_budget(options, sort_bytes, build);
 }
 
 }  // namespace plimsoll

@@ -33,6 +33,8 @@ struct TablesOptions {
   bool reverse = false;  ///< Also make the reverse edge types.
   std::filesystem::path out = {};
   bool force = false;  ///< Replace an existing output.
+  /// The part of the budget that the ledger does not have, for the smallest budget in messages.
+  int64_t outside_ledger = 0;
 };
 
 struct TablesResult {
@@ -59,7 +61,7 @@ using TablesProgress = std::function<void(int64_t rows)>;
 /// Reads tables with keys and times into a `graph` with node types, within the free memory of the ledger:
 /// keys and edges are sorted in runs on disk, next to the output. The same tables and options give the same
 /// bytes, whatever the memory. Errors: InputError (table and column, or row), UsageError (options), Failure
-/// (disk), BudgetExceeded; the output is then unchanged.
+/// (disk), BudgetTooSmall, BudgetExceeded; the output is then unchanged.
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress,
                            FileSystem& files = FileSystem::disk());
 
