@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "cli/word_option.h"
+#include "ingest/append/base_graph.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/graph/split_sizes.h"
@@ -27,6 +29,7 @@ struct IngestGraphVerbOptions {
   std::string shard = "1/1";
   Resources resources;
   bool json = false;
+  std::function<bool(std::string_view option)> is_given;  // Whether the command line has an option.
 };
 
 // Returns lines about input that was skipped.
@@ -72,6 +75,7 @@ void run(IngestGraphVerbOptions& options) {
   options.graph.note = [](const std::string& note) { fmt::print(stderr, "plimsoll: note: {}\n", note); };
   options.graph.threads = options.resources.thread_count();
   options.graph.shard = Shard::parse(options.shard);
+  if (!options.graph.append.empty()) options.graph = append_options(options.graph, options.is_given);
   Budget budget(options.resources, 256 * kMiB);
   GraphIngestResult result;
   {
@@ -266,14 +270,20 @@ void add_ingest_graph(CLI::App& ingest) {
                   "sampled first), or by partition (parts with few edges between them)");
   graph
       ->add_option(
-          "--shard", options->shard,
-          "Make only shard I (from 1) of N, from whole edge files; `plimsoll merge` joins the shards")
+          "--append", made.append,
+          "Append the edges, and the rows of new nodes, to this graph; the options with which it was made "
+          "apply. --out is a new graph, which shares unchanged columns with it by links")
+      ->type_name("GRAPH");
+  graph
+      ->add_option("--shard", options->shard,
+                   "Make only shard I (from 1) of N, from whole edge files; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");
   add_node_options(*graph, made);
   options->resources.add_budget(*graph);
   options->resources.add_threads(*graph);
+  options->is_given = [graph](std::string_view option) { return graph->count(std::string(option)) > 0; };
   graph->footer(
       "Example: plimsoll ingest graph --edges edges.tsv.zst --nodes nodes.tsv --label class --out graph");
   graph->callback([options] { run(*options); });

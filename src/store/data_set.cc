@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "store/data_kind.h"
 #include "store/no_data_set.h"
+#include "store/shared_column.h"
 
 namespace plimsoll {
 namespace {
@@ -99,6 +100,14 @@ void DataSetWriter::finish(Column& column) {
 
 void DataSetWriter::finish(const std::string& name) {
   finish(*find(name));
+}
+
+void DataSetWriter::share(const DataSetView& from, const std::string& name,
+                          const std::function<void()>& tick) {
+  Json entry = share_column(from, name, path(), tick, files());
+  // Linked files come first in the manifest.
+  const auto place = entry.contains("link") ? columns_.begin() : columns_.end();
+  columns_.insert(place, {name, std::nullopt, std::move(entry)});
 }
 
 void DataSetWriter::discard(const std::string& name) {

@@ -27,6 +27,8 @@ Existing find_existing(const std::filesystem::path& folder, const Json& provenan
 /// Returns the origin of a data set: {"tool": "plimsoll 0.1.0", "sources": [...], "options": {...}}.
 Json make_provenance(Json sources, Json options);
 
+class DataSetView;
+
 /// Writes a data set (docs/formats/data-set.md): a folder of .npy columns and manifest.json that appears
 /// whole or not at all. Columns are written to a folder with a temporary name next to the output; publish()
 /// syncs and renames it. Without publish() the destructor removes it. Not thread-safe. Errors of all members:
@@ -47,6 +49,8 @@ class DataSetWriter {
   /// Completes a column before publish(), once, to free its buffer and close its file early. The reference
   /// from column() becomes invalid.
   void finish(const std::string& name);
+  /// Adds the column `name` of another data set without reading it (shared_column.h).
+  void share(const DataSetView& from, const std::string& name, const std::function<void()>& tick);
   /// Removes a column.
   void discard(const std::string& name);
 

@@ -97,6 +97,12 @@ void GraphWriter::link_x(const std::filesystem::path& array, const std::function
   linked_x_ = link_column(array, set_.path() / "x.npy", tick);
 }
 
+void GraphWriter::share(const GraphView& from, const std::string& name, const std::function<void()>& tick) {
+  const Json narrow = from.set().manifest().value(Json::json_pointer("/narrow/" + name), Json());
+  if (!narrow.is_null()) shared_narrow_ = narrow;
+  set_.share(from.set(), name, tick);
+}
+
 void GraphWriter::append_y(std::span<const int64_t> classes) {
   column<int64_t>(y_.writer, "y").append(classes);
   y_.rows += static_cast<int64_t>(classes.size());
@@ -154,7 +160,7 @@ void GraphWriter::require_counts() const {
 void GraphWriter::publish(const GraphTables& tables, Json provenance) {
   if (indices_.writer == nullptr) append_indices(std::span<const uint32_t>{});
   require_counts();
-  Json narrow = x_.writer == nullptr ? Json() : narrow_x_.store(set_, "x");
+  Json narrow = x_.writer == nullptr ? shared_narrow_ : narrow_x_.store(set_, "x");
   Json columns = Json::object();
   if (linked_x_) {
     narrow = linked_x_->narrow;

@@ -41,6 +41,8 @@ struct GraphTables {
   std::vector<std::string> edge_features = {};
 };
 
+class GraphView;
+
 /// Writes a `graph` (docs/formats/graph.md) as a stream, with one buffer per column. It has V nodes with F
 /// features each, and E edges with K features each. A column is written if anything is appended to it; each
 /// call gives whole rows, whose widths are at least 1. publish() refuses columns whose lengths do not match,
@@ -72,6 +74,9 @@ class GraphWriter {
   /// Sets the stored type of x, if it is not f32. Call it before the first append_x(). The scale in `as` must
   /// stay valid until publish().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
+  /// Adds a column of another graph, without reading it, instead of appending rows (shared_column.h). The
+  /// column must have the rows that this graph will have.
+  void share(const GraphView& from, const std::string& name, const std::function<void()>& tick);
   /// Appends the classes of the next nodes, -1 for an unlabelled one.
   void append_y(std::span<const int64_t> classes);
   /// Appends whole rows of `width` values to predict, NaN if unknown.
@@ -108,6 +113,7 @@ class GraphWriter {
   DataSetWriter set_;
   NarrowColumn narrow_x_;
   std::optional<LinkedColumn> linked_x_;
+  Json shared_narrow_;  // The entry "narrow" of a shared x; null for f32.
   NpyWriter& indptr_;
   Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_targets_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;

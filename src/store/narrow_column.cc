@@ -71,7 +71,7 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
   }
 
   Hasher given, read;
-  float largest_error = 0;
+  float largest_error = requested_.error_before;
   Vector<float, Tag::output> scaled, again;
   Vector<std::byte, Tag::output> bytes;
   set.rewrite(name, npy_dtype(type), {features_}, [&](const NpyView& from, NpyWriter& to) {
@@ -98,8 +98,9 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
       to.append(std::span<const std::byte>(bytes));
     });
   });
-  Json says = {{"type", name_of(type)}, {"exact", given.hex64() == read.hex64()}, {"xxh3_f32", read.hex64()}};
-  if (!says["exact"].get<bool>()) says["largest_error"] = largest_error;
+  const bool exact = given.hex64() == read.hex64() && requested_.error_before == 0;
+  Json says = {{"type", name_of(type)}, {"exact", exact}, {"xxh3_f32", read.hex64()}};
+  if (!exact) says["largest_error"] = largest_error;
   return says;
 }
 

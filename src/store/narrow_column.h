@@ -17,6 +17,9 @@ struct StoredAs {
   /// [F], only for i8; memory that this object does not own. If empty, the scale of each feature is its
   /// maximum magnitude divided by 127, or there is no scale if i8 can represent every value.
   std::span<const float> scale = {};
+  /// Largest error of values that were rounded to `type` before they are given; 0: they are the original
+  /// ones.
+  float error_before = 0;
 
   /// Parses "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
   static StoredAs parse(const std::string& word);

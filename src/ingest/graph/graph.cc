@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ingest/append/append.h"
 #include "ingest/graph/graph_build.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
@@ -62,6 +63,23 @@ Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list
   return edges;
 }
 
+// Appends inputs that can be read more than once.
+GraphIngestResult append_files(const GraphIngestOptions& options, const GraphProgress& progress,
+                               FileSystem& files) {
+  const BaseGraph base(options.append);
+  const EdgeList edges(options.edges);
+  std::vector<fs::path> sources = edges.edge_files();
+  for (const auto& more : {edges.value_files(), node_files(options)})
+    sources.insert(sources.end(), more.begin(), more.end());
+  const auto tick = [&] { progress("hashes", 0, 0); };
+  const Json provenance = append_provenance(base, source_hashes(sources, tick).take(), options);
+  sources.push_back(options.append);
+  if (auto made = find_made(options, provenance, sources)) return *made;
+  for (const auto& notes : {edges.notes(true), NodeTable(options.nodes).notes()})
+    std::ranges::for_each(notes, options.note);
+  return append_graph(options, base, edges, provenance, progress, files);
+}
+
 // Ingests inputs that can be read more than once.
 GraphIngestResult ingest_files(const GraphIngestOptions& options, const GraphProgress& progress,
                                FileSystem& files) {
@@ -94,7 +112,8 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   for (fs::path* const path : {&nodes.table, &nodes.feature_array, &nodes.label_array}) copy(*path);
   copied.note = [&](const std::string& note) { options.note(spool.shown(note)); };
   try {
-    return ingest_files(copied, progress, files);
+    return options.append.empty() ? ingest_files(copied, progress, files)
+                                  : append_files(copied, progress, files);
   } catch (const InputError& error) {
     throw InputError(spool.shown(error.what()));
   } catch (const UsageError& error) {

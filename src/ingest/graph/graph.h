@@ -40,6 +40,9 @@ struct GraphIngestOptions {
   std::string features_dtype = "auto";
   NodeOrderKind order = NodeOrderKind::none;
   std::filesystem::path out = {};
+  /// The graph to which edges and nodes are appended; empty: none. `edges`, `nodes` and `splits` are then
+  /// those of the new edges and nodes, and the other options those of the graph (append_options()).
+  std::filesystem::path append = {};
   /// The part of the edge files to read. A shard is only sorted; merge_graph() makes the graph.
   Shard shard = {};
   int threads = 1;

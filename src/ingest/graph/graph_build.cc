@@ -22,7 +22,6 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kMaxNodes = int64_t{1} << 32;  // Indices are u32.
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
@@ -32,8 +31,6 @@ constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
 // Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};
-// Thrown if two texts have the same hash. With another seed, they have different hashes.
-struct HashCollision {};
 
 /// One attempt to make the data set, with one kind of IDs.
 class GraphBuild {
@@ -53,7 +50,7 @@ class GraphBuild {
     writer_.store_x(StoredAs::parse(options.features_dtype));
     rules_.texts = ids == NodeIds::text;
     rules_.seed = seed;
-    if (ids == NodeIds::dense) rules_.limit = kMaxNodes;
+    if (ids == NodeIds::dense) rules_.limit = kMaxGraphNodes;
     rules_.refuse_padded = ids == NodeIds::automatic;
     result_.ids = rules_.texts ? NodeIds::text : dense_ ? NodeIds::dense : NodeIds::sparse;
   }
@@ -72,7 +69,6 @@ class GraphBuild {
   void read_edges();
   void read_list(bool gather);
   void take_shards(bool gather);
-  void require_single_rows();
   void announce_far_ids() const;
   void require_confirmed(int64_t nodes, int64_t named) const;
   void announce_comments() const;
@@ -127,7 +123,7 @@ void GraphBuild::scan_table() {
   int64_t rows = 0;
   table_.scan([&](std::string_view field, const LineReader& at) {
     const uint64_t id = node_id_of(field, rules_, at);
-    if (rows == kMaxNodes) at.refuse(field, fmt::format("at most {} rows", kMaxNodes));
+    if (rows == kMaxGraphNodes) at.refuse(field, fmt::format("at most {} rows", kMaxGraphNodes));
     scratch_.tick_at(rows);
     const auto row = static_cast<uint32_t>(rows++);
     row_of_->add(id, &row);
@@ -147,8 +143,9 @@ void GraphBuild::settle_dense() {
     if (dense_ && may_be_sparse_ && static_cast<int64_t>(ids_end_) != rows) throw NotDense();
     if (dense_ && declared_ < 0) declared_ = static_cast<int64_t>(ids_end_);
   } else if (rows >= 0) {
-    if (rows > kMaxNodes)
-      throw InputError(fmt::format("{}: has {} rows, expected at most {}", table_.path(), rows, kMaxNodes));
+    if (rows > kMaxGraphNodes)
+      throw InputError(
+          fmt::format("{}: has {} rows, expected at most {}", table_.path(), rows, kMaxGraphNodes));
     if (declared_ >= 0 && declared_ != rows)
       throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
                                    table_.path(), rows, declared_));
@@ -186,7 +183,7 @@ void GraphBuild::read_edges() {
 void GraphBuild::read_list(bool gather) {
   list_.read(rules_, options_.threads, [&](const EdgeBatch& batch, int64_t bytes) {
     if (dense_) ids_end_ = std::max(ids_end_, batch.ids_end());
-    if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
+    if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxGraphNodes)) throw NotDense();
     if (gather) gather_ends(batch, ids_.get(), texts_.get());
     result_.edges_read += static_cast<int64_t>(batch.size());
     result_.comments += batch.comments;
@@ -197,7 +194,7 @@ void GraphBuild::read_list(bool gather) {
 
 void GraphBuild::take_shards(bool gather) {
   if (dense_) ids_end_ = std::max(ids_end_, shards_->ids_end());
-  if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
+  if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxGraphNodes)) throw NotDense();
   if (dense_ && ids_end_ > rules_.limit) {
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});  // This throws an error with the line.
     throw InputError(
@@ -208,23 +205,6 @@ void GraphBuild::take_shards(bool gather) {
   shards_->add_edges(*edges_);
   if (gather) shards_->add_ends(ids_.get(), texts_.get());
   result_.edges_read = shards_->edges_read();
-}
-
-void GraphBuild::require_single_rows() {
-  if (!row_of_) return;
-  ExternalSort::Reader rows = row_of_->read();
-  std::optional<uint64_t> last;
-  uint32_t first_row = 0;
-  while (rows.next()) {
-    uint32_t row = 0;
-    std::memcpy(&row, rows.payload(), sizeof row);
-    if (last == rows.key())
-      throw InputError(
-          fmt::format("{}:{}: found the ID of line {} again, expected a row for each node; remove one",
-                      table_.path(), table_.first_line() + row, table_.first_line() + first_row));
-    last = rows.key();
-    first_row = row;
-  }
 }
 
 // If the IDs have large gaps, gives a note with the bytes that nodes without edges need, before they are
@@ -274,8 +254,8 @@ void GraphBuild::index_ids() {
     for (ExternalSort::Reader ids = ids_->read(); ids.next();) ++nodes;
     index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
   }
-  if (index_->nodes() > kMaxNodes)
-    throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxNodes));
+  if (index_->nodes() > kMaxGraphNodes)
+    throw InputError(fmt::format("found {} nodes, expected at most {}", index_->nodes(), kMaxGraphNodes));
 }
 
 // Numbers the text IDs in byte order and writes them as the table of names.
@@ -391,7 +371,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
         "IDs "
         "0 .. V-1; leave --link out");
   scan_table();
-  require_single_rows();
+  if (row_of_) require_single_rows(*row_of_, table_);
   settle_dense();
   read_edges();
   announce_far_ids();

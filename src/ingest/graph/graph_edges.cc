@@ -7,87 +7,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ingest/graph/edge_row_writer.h"
 
 namespace plimsoll {
-namespace {
-
-constexpr size_t kChunk = 16384;  // Edges or rows that are written at once.
-
-uint64_t edge_key(uint64_t row, uint64_t neighbour) {
-  return row << 32 | neighbour;
-}
-
-// Collects rows and edges, and writes them in chunks.
-class RowWriter {
- public:
-  RowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes, const GraphScratch& scratch)
-      : writer_(writer), rules_(rules), nodes_(nodes), scratch_(scratch), loop_(rules.values(), 0.0F) {
-    if (rules.weight) loop_[0] = 1;
-    indices_.reserve(kChunk);
-    ends_.reserve(kChunk);
-    weights_.reserve(rules.weight ? kChunk : 0);
-    features_.reserve(rules.features * kChunk);
-  }
-
-  // Edges must be added in the order of rows and neighbours.
-  void add(int64_t row, uint32_t neighbour, const float* values) {
-    while (row_ < row) end_row();
-    if (rules_.loops == SelfLoops::add && !looped_ && neighbour >= row_) {
-      looped_ = true;
-      if (neighbour > row_) put(static_cast<uint32_t>(row_), loop_.data());
-    }
-    put(neighbour, values);
-  }
-  void finish() {
-    while (row_ < nodes_) end_row();
-    flush_edges();
-    flush_rows();
-  }
-  int64_t edges() const { return edges_; }
-
- private:
-  void end_row() {
-    if (rules_.loops == SelfLoops::add && !looped_) put(static_cast<uint32_t>(row_), loop_.data());
-    looped_ = false;
-    ends_.push_back(edges_);
-    scratch_.tick_at(row_);
-    ++row_;
-    if (ends_.size() == kChunk) flush_rows();
-  }
-  void put(uint32_t neighbour, const float* values) {
-    indices_.push_back(neighbour);
-    if (rules_.weight) weights_.push_back(*values++);
-    if (rules_.features > 0) features_.insert(features_.end(), values, values + rules_.features);
-    ++edges_;
-    if (indices_.size() == kChunk) flush_edges();
-  }
-  void flush_edges() {
-    writer_.append_indices(std::span<const uint32_t>(indices_));
-    if (rules_.weight) writer_.append_edge_weight(weights_);
-    if (rules_.features > 0) writer_.append_edge_attr(features_, static_cast<int64_t>(rules_.features));
-    indices_.clear();
-    weights_.clear();
-    features_.clear();
-  }
-  void flush_rows() {
-    writer_.append_row_ends(ends_);
-    ends_.clear();
-  }
-
-  GraphWriter& writer_;
-  const EdgeRules& rules_;
-  int64_t nodes_;
-  const GraphScratch& scratch_;
-  std::vector<float> loop_;  // Values of an added self-loop: weight 1, features 0.
-  int64_t row_ = 0;
-  bool looped_ = false;
-  int64_t edges_ = 0;
-  Vector<uint32_t, Tag::output> indices_;
-  Vector<int64_t, Tag::output> ends_;
-  Vector<float, Tag::output> weights_, features_;
-};
-
-}  // namespace
 
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts) {
   for (size_t e = 0; e < edges.size() && ids != nullptr; ++e) {
@@ -206,7 +128,7 @@ void GraphEdges::renumber(const NodeIndex& index) {
 
 void GraphEdges::write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
                             const std::function<void(int64_t)>& progress) const {
-  RowWriter rows(writer, rules, nodes, scratch_);
+  EdgeRowWriter rows(writer, rules, nodes, scratch_);
   ExternalSort::Reader edges = sorted_->read();
   std::vector<float> values(rules_.values());
   std::optional<uint64_t> last;

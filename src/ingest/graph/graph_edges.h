@@ -32,6 +32,11 @@ struct EdgeRules {
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
+/// The key of an edge in the sort by row and neighbour. Both are nodes.
+inline uint64_t edge_key(uint64_t row, uint64_t neighbour) {
+  return row << 32 | neighbour;
+}
+
 /// Adds the IDs of all ends to `ids` if they are numbers, otherwise to `texts`. The unused one may be null.
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 
@@ -62,6 +67,9 @@ class GraphEdges {
   void write_topology(int64_t nodes, GraphWriter& writer) const;
   /// Writes indptr, indices and the values of edges; must be the last call.
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
+
+  /// Reads the edges in order: the key is edge_key(), the payload are the values. Valid after relabel().
+  ExternalSort::Reader read() const { return sorted_->read(); }
 
   /// Number of edges including reverse edges, without the self-loops that write() adds.
   int64_t added() const { return added_; }

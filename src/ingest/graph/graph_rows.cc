@@ -45,6 +45,21 @@ T value_at(const std::byte* bytes) {
 
 }  // namespace
 
+void require_single_rows(const ExternalSort& row_of, const NodeTable& table) {
+  ExternalSort::Reader rows = row_of.read();
+  std::optional<uint64_t> last;
+  uint32_t first_row = 0;
+  while (rows.next()) {
+    const auto row = value_at<uint32_t>(rows.payload());
+    if (last == rows.key())
+      throw InputError(
+          fmt::format("{}:{}: found the ID of line {} again, expected a row for each node; remove one",
+                      table.path(), table.first_line() + row, table.first_line() + first_row));
+    last = rows.key();
+    first_row = row;
+  }
+}
+
 void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, GraphWriter& writer) {
   RowColumns columns(table, writer);
   int64_t node = 0;

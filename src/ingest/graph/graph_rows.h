@@ -11,6 +11,9 @@
 
 namespace plimsoll {
 
+/// Throws InputError if two rows of a table have the same ID. `row_of` maps IDs to rows, u32.
+void require_single_rows(const ExternalSort& row_of, const NodeTable& table);
+
 /// Writes x, y and the splits of a table whose row r belongs to node r.
 void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, GraphWriter& writer);
 

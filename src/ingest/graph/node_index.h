@@ -10,6 +10,12 @@
 
 namespace plimsoll {
 
+/// Maximum number of nodes of an ingested graph: their indices are u32.
+inline constexpr int64_t kMaxGraphNodes = int64_t{1} << 32;
+
+/// Thrown if two texts have the same hash. With another seed, they have different hashes.
+struct HashCollision {};
+
 /// Maps IDs to nodes. Stores pairs of ID and node, sorted by ID, on disk if they do not fit into memory. An
 /// ID is a number from the input, or the hash of a text ID. Not thread-safe.
 class NodeIndex {

@@ -290,6 +290,10 @@ void NodeTable::add_label(std::string label) {
   labels_seen_.emplace(std::move(label), 0);
 }
 
+void NodeTable::add_known_labels(const std::vector<std::string>& labels) {
+  for (const std::string& label : labels) add_label(label);
+}
+
 // If labels are numbers, these are the classes; otherwise numbers the classes in the byte order of their
 // labels.
 void NodeTable::number_classes() {

@@ -62,6 +62,11 @@ class NodeTable {
   /// Whether rows have features, that is, features are not linked.
   bool has_features() const { return width() > 0 && !options_.link; }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
+  /// Adds labels of rows that are not in this table, so that classes are numbered as if they were. Call it
+  /// before scan().
+  void add_known_labels(const std::vector<std::string>& labels);
+  /// Returns the class of a label that a row has, or that was added. Valid after scan().
+  int64_t class_of(const std::string& label) const { return labels_seen_.at(label); }
   bool has_splits() const { return !options_.split.empty(); }
   const std::vector<std::string>& feature_names() const { return names_.all(); }
   std::vector<std::filesystem::path> files() const;

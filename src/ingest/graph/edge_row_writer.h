@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ingest/graph/graph_edges.h"
+#include "ingest/graph/graph_scratch.h"
+#include "store/graph.h"
+
+namespace plimsoll {
+
+/// Collects the rows and edges of a graph, adds missing self-loops if the rules say so, and writes them in
+/// chunks. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+class EdgeRowWriter {
+ public:
+  /// `rules`, `writer` and `scratch` must outlive this object. `nodes` is the number of rows.
+  EdgeRowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes, const GraphScratch& scratch);
+
+  /// Adds an edge with rules.values() values. Edges must be added in the order of rows and neighbours.
+  void add(int64_t row, uint32_t neighbour, const float* values) {
+    while (row_ < row) end_row();
+    if (rules_.loops == SelfLoops::add && !looped_ && neighbour >= row_) {
+      looped_ = true;
+      if (neighbour > row_) put(static_cast<uint32_t>(row_), loop_.data());
+    }
+    put(neighbour, values);
+  }
+  /// Adds rows of another graph, as they are: those that end at `ends`, of which the first row starts at edge
+  /// `first`. They are the rows from `row` on. `neighbours` are their edges, as nodes of this graph, [n], and
+  /// `weights` [n] and `features` [n, K] their values, or empty.
+  void add_rows(int64_t row, std::span<const int64_t> ends, int64_t first,
+                std::span<const uint32_t> neighbours, std::span<const float> weights,
+                std::span<const float> features);
+  /// Ends the last rows and writes what is left.
+  void finish();
+
+ private:
+  static constexpr size_t kChunk = 16384;  // Edges or rows that are written at once.
+
+  void end_row();
+  void put(uint32_t neighbour, const float* values) {
+    indices_.push_back(neighbour);
+    if (rules_.weight) weights_.push_back(*values++);
+    if (rules_.features > 0) features_.insert(features_.end(), values, values + rules_.features);
+    ++edges_;
+    if (indices_.size() == kChunk) flush_edges();
+  }
+  void flush_edges();
+  void flush_rows();
+
+  GraphWriter& writer_;
+  const EdgeRules& rules_;
+  int64_t nodes_;
+  const GraphScratch& scratch_;
+  std::vector<float> loop_;  // Values of an added self-loop: weight 1, features 0.
+  int64_t row_ = 0;
+  bool looped_ = false;
+  int64_t edges_ = 0;
+  Vector<uint32_t, Tag::output> indices_;
+  Vector<int64_t, Tag::output> ends_;
+  Vector<float, Tag::output> weights_, features_;
+};
+
+}  // namespace plimsoll

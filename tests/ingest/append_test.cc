@@ -1,0 +1,143 @@
+#include "ingest/append/append.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "base/philox.h"
+#include "ingest/append/inserted_nodes.h"
+#include "io/file.h"
+#include "support/errors.h"
+#include "support/fault_trials.h"
+#include "support/ledger_cap.h"
+#include "support/temp_folder.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+
+// tests/python/test_graph_append.py compares results with one ingest of all files. These tests need
+// internals: faults, memory and interrupts.
+class GraphAppend : public testing::Test {
+ protected:
+  GraphIngestOptions options(const std::string& name, const std::string& text) const {
+    write_bytes(folder_ / (name + ".txt"), text);
+    GraphIngestOptions result;
+    result.edges.files = {folder_ / (name + ".txt")};
+    result.out = folder_ / name;
+    return result;
+  }
+  GraphIngestOptions appended(const std::string& name, const std::string& text) const {
+    GraphIngestOptions given = options(name, text);
+    given.append = folder_ / "base";
+    return append_options(given, [](std::string_view) { return false; });
+  }
+  static void run(const GraphIngestOptions& options, FileSystem& files = FileSystem::disk()) {
+    ingest_graph(
+        options, [](const char*, int64_t, int64_t) {}, files);
+  }
+  static std::string edges(uint32_t seed, uint32_t count) {
+    std::string text;
+    for (uint32_t e = 0; e < count; ++e) {
+      const auto draw = Philox(seed)({e, 0, 0, 0});
+      text +=
+          fmt::format("{} {}\n", uint64_t{draw[0] % 3000} * 1'000'003, uint64_t{draw[1] % 3000} * 1'000'003);
+    }
+    return text;
+  }
+  std::map<std::string, std::string> content(const std::string& name) const {
+    std::map<std::string, std::string> all;
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / name))
+      if (file.path().extension() == ".npy") all[file.path().filename()] = read_text(file.path());
+    return all;
+  }
+  TempFolder folder_;
+};
+
+TEST_F(GraphAppend, IsTheOldOneOrTheNewWhateverFails) {
+  GraphIngestOptions base = options("base", edges(1, 3000));
+  base.ids = NodeIds::sparse;
+  run(base);
+  const auto append = [&](const std::string& name, uint32_t seed) {
+    GraphIngestOptions more = appended(name, edges(seed, 300));
+    more.out = "/place/graph";
+    more.force = true;
+    return [more](FileSystem& files) { run(more, files); };
+  };
+  const auto before = content("base");
+  FaultTrials("/place/graph", append("one", 2), append("two", 3)).run();
+  EXPECT_EQ(content("base"), before);
+}
+
+TEST_F(GraphAppend, MemoryChangesNoByteAndIsNotExceeded) {
+  GraphIngestOptions base = options("base", edges(1, 200'000));
+  base.ids = NodeIds::sparse;
+  base.undirected = true;
+  run(base);
+  const std::string text = edges(2, 100'000);
+  run(appended("free", text));
+  {
+    const LedgerCap cap(10 << 20);
+    run(appended("capped", text));
+  }
+  EXPECT_EQ(content("capped"), content("free"));
+  const LedgerCap cap(1 << 20);
+  EXPECT_THAT(error_text<BudgetExceeded>([&] { run(appended("none", text)); }),
+              HasSubstr("raise the budget"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none"));
+}
+
+TEST_F(GraphAppend, CanBeInterruptedAtEveryReport) {
+  GraphIngestOptions base = options("base", edges(1, 3000));
+  base.ids = NodeIds::sparse;
+  run(base);
+  const GraphIngestOptions more = appended("more", edges(2, 300));
+  int64_t reports = 0;
+  ingest_graph(more, [&](const char*, int64_t, int64_t) { ++reports; });
+  std::filesystem::remove_all(more.out);
+  for (int64_t stop = 0; stop < reports; ++stop) {
+    int64_t at = 0;
+    EXPECT_THROW(ingest_graph(more,
+                              [&](const char*, int64_t, int64_t) {
+                                if (at++ == stop) throw Interrupted("stop");
+                              }),
+                 Interrupted);
+    EXPECT_FALSE(std::filesystem::exists(more.out));
+  }
+  EXPECT_GT(reports, 5);
+}
+
+TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {
+  constexpr int64_t kOld = 1000;
+  InsertedNodes nodes(kOld);
+  std::vector<bool> is_new;
+  int64_t old = 0;
+  for (uint32_t i = 0; old < kOld || i < 2000; ++i) {
+    const bool added = old == kOld || Philox(4)({i, 0, 0, 0})[0] % 3 == 0;
+    is_new.push_back(added);
+    if (added)
+      nodes.add(old);
+    else
+      ++old;
+  }
+  nodes.seal();
+  ASSERT_EQ(nodes.nodes(), std::ssize(is_new));
+  int64_t found_old = 0;
+  int64_t found_new = 0;
+  for (size_t node = 0; node < is_new.size(); ++node) {
+    const int64_t now = is_new[node] ? nodes.new_of_inserted(found_new++) : nodes.new_of_old(found_old++);
+    EXPECT_EQ(now, static_cast<int64_t>(node));
+  }
+  std::vector<bool> runs;
+  nodes.for_each_run(7, [&](bool added, int64_t, int64_t count) {
+    EXPECT_LE(count, 7);
+    runs.insert(runs.end(), static_cast<size_t>(count), added);
+  });
+  EXPECT_EQ(runs, is_new);
+}
+
+}  // namespace
+}  // namespace plimsoll
