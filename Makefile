@@ -3,13 +3,13 @@
 SHELL := /bin/bash
 BUILD := build/release
 VENV := $(or $(PLIMSOLL_VENV),.venv)
-# Real captures for `make demo`, where they lie beside the checkout.
+# Real captures for `make demo`, stored next to the checkout.
 DATA ?= $(wildcard ../shared/data/can/hcrl_sa)
 
-# The graph of `make demo-graph`, likewise.
+# The graph of `make demo-graph`, stored next to the checkout.
 GRAPH ?= $(wildcard ../shared/data/graph-cnr2000)
 
-# The neurons of `make demo-paths`, likewise.
+# The neurons of `make demo-paths`, stored next to the checkout.
 NEURONS ?= $(if $(wildcard ../shared/data/tree-neuron-ratcortex),../shared/data)
 
 .PHONY: help demo demo-graph demo-paths build all package wheels test check bench bench-peers format lint clean bootstrap tools
@@ -17,7 +17,7 @@ NEURONS ?= $(if $(wildcard ../shared/data/tree-neuron-ratcortex),../shared/data)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
-demo: ## From captures to teachers, students and verdicts; DATA=FOLDER names other captures
+demo: ## From captures to detectors and alarms; DATA=FOLDER names other captures
 	@echo 'make demo: 1. installs what is missing, 2. builds the two programs (7 to 10 minutes on 2 cores the'
 	@echo '  first time), 3. goes from CAN captures to trained detectors and live alarms within 256 MiB (1 to 2 minutes)'
 	@$(MAKE) --no-print-directory build

@@ -275,8 +275,9 @@ void add_ingest_graph(CLI::App& ingest) {
           "apply. --out is a new graph, which shares unchanged columns with it by links")
       ->type_name("GRAPH");
   graph
-      ->add_option("--shard", options->shard,
-                   "Make only shard I (from 1) of N, from whole edge files; `plimsoll merge` joins the shards")
+      ->add_option(
+          "--shard", options->shard,
+          "Make only shard I (from 1) of N, from whole edge files; `plimsoll merge` joins the shards")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
   graph->add_flag("--json", options->json, "Print the summary as JSON");

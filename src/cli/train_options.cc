@@ -248,7 +248,9 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Number of local processes");
+  add_ranks(*verb, options->ranks,
+            "Run this number of local processes, which torchrun starts; --budget and --threads apply to each "
+            "process");
   verb->footer("Example: plimsoll evaluate runs/sgmp --data graphs");
   verb->callback([options, run] { run(*options); });
 }
@@ -261,7 +263,8 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,
-                   "Write the predictions for each graph or node to this folder as .npy columns: classes and "
+                   "Write the predictions for each graph, window, node or seed to this folder as .npy "
+                   "columns: classes and "
                    "probabilities, or values")
       ->required()
       ->type_name("DIR");
@@ -277,7 +280,9 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   verb->add_flag("--enforce", options->enforce, "Have the operating system enforce the budget too");
   options->resources.add_threads(*verb);
   add_device(*verb, options->device);
-  add_ranks(*verb, options->ranks, "Number of local processes");
+  add_ranks(*verb, options->ranks,
+            "Run this number of local processes, which torchrun starts; --budget and --threads apply to each "
+            "process");
   verb->footer("Example: plimsoll predict runs/sgmp --data graphs --out predictions");
   verb->callback([options, run] { run(*options); });
 }

@@ -143,6 +143,7 @@ void add_check(CLI::App& app) {
                  "Stop with an error at a malformed line; default: count and skip it");
   verb->add_flag("--json", options->json, "Print the findings as JSON");
   add_capture_options(*verb, options->feed.format);
+  verb->get_option("--payload")->description("Read up to 8 or 64 payload bytes per frame; default: 64");
   options->resources.add_budget(*verb);
   verb->footer("Example: plimsoll check car.dbc drive.blf");
   verb->callback([options] { run(*options); });

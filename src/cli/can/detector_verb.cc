@@ -251,7 +251,7 @@ void add_detector(CLI::App& app) {
   verb->add_option("--recipe", options->recipe, "Train with this recipe; default: a built-in one")
       ->type_name("RECIPE");
   verb->add_option("-O,--override", options->overrides, "Override a key of the recipe")
-      ->type_name("section.key=value");
+      ->type_name("KEY=VALUE");
   verb->add_option("--attacks", options->attacks,
                    "Inject these attacks, separated by commas, into the traffic for training")
       ->type_name("LIST")

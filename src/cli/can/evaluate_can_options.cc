@@ -18,9 +18,10 @@ std::shared_ptr<const TaskOptions> add_evaluate_can(CLI::App& evaluate) {
           "Write the IDs, the edges and the attention by layer and head of every window to this folder")
       ->type_name("DIR");
   evaluate
-      .add_option("--calibrate", options->calibrate,
-                  "Compare each recording with its own first N benign windows, at most a third of all its "
-                  "windows, which are not evaluated; 0: none; default: data.calibration of the recipe")
+      .add_option(
+          "--calibrate", options->calibrate,
+          "Compare each recording with its own first WINDOWS benign windows, at most a third of all its "
+          "windows, which are not evaluated; 0: none; default: data.calibration of the recipe")
       ->check(at_least(0))
       ->type_name("WINDOWS");
   evaluate.add_flag(
