@@ -31,12 +31,15 @@ std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskS
   return std::max(reading.seconds, seconds);
 }
 
-// Returns the seconds of the whole run with this plan: start-up and the maximum number of epochs.
+// Returns the seconds of the whole run with this plan: sampling before the first epoch, planning, and the
+// maximum number of epochs, of which those that were not sampled before are sampled when they come.
 std::optional<double> seconds_of_run(const MemoryPlan& plan, const DiskSpeed& disk) {
   if (!plan.reading_of_run || !plan.start_up) return std::nullopt;
   const auto epoch = seconds_of(*plan.reading_of_run, disk);
   if (!epoch) return std::nullopt;
-  return plan.start_up->seconds + static_cast<double>(plan.epochs) * *epoch;
+  const auto later = static_cast<double>(plan.epochs - plan.sampled_epochs);
+  return plan.start_up->seconds + plan.seconds + static_cast<double>(plan.epochs) * *epoch +
+         later * plan.seconds_of_samples;
 }
 
 std::string bytes_of(double bytes) {

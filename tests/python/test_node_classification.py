@@ -138,6 +138,8 @@ def test_seconds_of_an_epoch_count_bytes_and_scattered_reads(bin_dir, recipe, la
     for part in reading["shares"]:
         seconds = sum(part[what] / reading[rate] for what, rate in rates.items() if part[what] > 0)
         assert part["epoch_seconds"] >= 0.999 * seconds
+    run = reading["run"]  # Planning takes time too.
+    assert run["seconds"] > reading["start_up"]["seconds"] + run["epochs"] * run["epoch_seconds"]
 
 
 def test_blocks_that_wait_on_the_disk_change_no_bit(large, tmp_path):

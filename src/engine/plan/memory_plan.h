@@ -68,10 +68,12 @@ struct MemoryPlan {
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
-  std::optional<Reading> reading_of_run;               ///< The same, for the cache of this plan; `share` is
-                                                       ///< 0.
-  int64_t epochs = 0;                                  ///< Maximum number of epochs of the run.
-  std::optional<StartUpCost> start_up;                 ///< Cost of computing the sizes of all blocks.
+  std::optional<Reading> reading_of_run;  ///< The same, for the cache of this plan; `share` is
+                                          ///< 0.
+  int64_t epochs = 0;                     ///< Maximum number of epochs of the run.
+  std::optional<StartUpCost> start_up;    ///< Cost of computing the sizes of all blocks.
+  int64_t sampled_epochs = 0;             ///< Number of epochs whose blocks were sampled for these sizes.
+  double seconds_of_samples = 0;          ///< Seconds to sample the blocks of a later epoch, as start_up did.
   int64_t training_graphs = 0, validation_graphs = 0;  ///< Number of graphs in an epoch, from which the hours
                                                        ///< at a stated speed are computed.
   int ranks = 1;

@@ -120,6 +120,11 @@ void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
   }
   plan.reading_of_run = reading_with(0, plan.execution.cache_bytes);
   plan.epochs = input.epochs;
+  if (!plan.start_up || all->training == 0) return;
+  const int64_t trained = plan.start_up->graphs - all->validating;
+  plan.sampled_epochs = std::clamp<int64_t>(trained / all->training, 0, plan.epochs);
+  plan.seconds_of_samples = plan.start_up->seconds * static_cast<double>(all->training) /
+                            static_cast<double>(std::max<int64_t>(plan.start_up->graphs, 1));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/seconds.h"
+#include "base/thread_seconds.h"
 #include "base/units.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/order_terms.h"
@@ -302,8 +303,11 @@ class Planner {
                                          terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),
                                          format_bytes(expected)));
     const auto start = std::chrono::steady_clock::now();
+    const double before = thread_seconds();
     work.record(engine, block, range);
-    seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
+    // A device works while this thread waits for it; on a busy machine, the thread waits for a processor.
+    const double seconds = in_.device ? seconds_since(start) : thread_seconds() - before;
+    seconds_per_graph_ += seconds / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
     heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     return found;
   }
