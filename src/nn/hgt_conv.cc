@@ -4,11 +4,20 @@
 #include <ATen/TensorOperators.h>
 
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "ops/neighbour_attention/neighbour_attention.h"
 
 namespace plimsoll {
+namespace {
+
+// Torch's gelu compiles code for each shape on each thread, and keeps it in memory that no plan knows.
+at::Tensor exact_gelu(const at::Tensor& x) {
+  return x * (at::erf(x * (std::numbers::sqrt2 / 2)) + 1) * 0.5;
+}
+
+}  // namespace
 
 HgtSource::HgtSource(ParameterList& parameters, const std::string& prefix, const std::string& type,
                      int64_t channels)
@@ -76,7 +85,7 @@ at::Tensor HgtConv::attend(const std::vector<at::Tensor>& h, const at::Tensor& q
 at::Tensor HgtConv::forward(const std::vector<at::Tensor>& h, const at::Tensor& targets,
                             const std::vector<at::Tensor>& orders) const {
   if (relations_.empty()) return targets;
-  const at::Tensor out = out_.forward(at::gelu(attend(h, query_.forward(targets), orders)));
+  const at::Tensor out = out_.forward(exact_gelu(attend(h, query_.forward(targets), orders)));
   const at::Tensor share = at::sigmoid(skip_);
   return out * share + targets * (1 - share);
 }
