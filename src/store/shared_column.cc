@@ -45,7 +45,9 @@ Json share_column(const DataSetView& set, const std::string& name, const fs::pat
   fs::create_hard_link(from, to, failed);
   if (linked) entry["link"] = failed ? "symbolic" : "hard";
   if (!failed) return entry;
-  if (!linked) {
+  // The file of a hard link is that of the other data set, which may be deleted.
+  if (!fs::is_symlink(set.folder() / file)) {
+    entry.erase("link");
     copy_column(set.columns().at(name), from, to, entry, tick, files);
     return entry;
   }

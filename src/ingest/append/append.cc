@@ -62,6 +62,7 @@ class AppendBuild {
   [[noreturn]] void refuse_unknown(uint64_t id);
   NewRows new_rows() const;
   bool has_split_files() const;
+  void require_same_splits() const;
   std::string id_of(int64_t old) const;
 
   const GraphIngestOptions& options_;
@@ -121,6 +122,10 @@ void AppendBuild::require_same_rows() const {
     throw InputError(fmt::format("the new rows have {} values to predict, expected {} as {} has them",
                                  table_.target_width(), base_.view.target_width(),
                                  base_.view.set().folder().string()));
+  if (table_.has_labels() && base_.view.y().empty())
+    throw InputError(
+        fmt::format("the new rows have classes, expected none, as {} has none; leave out --label",
+                    base_.view.set().folder().string()));
 }
 
 // Determines the number of nodes of a dense graph, if it is known before the edges are read.
@@ -214,10 +219,18 @@ bool AppendBuild::has_split_files() const {
   return std::ranges::any_of(options_.splits, [](const fs::path& path) { return !path.empty(); });
 }
 
+// Splits of a table are numbers of its rows, those of files are IDs of all nodes, so both cannot be mixed.
+void AppendBuild::require_same_splits() const {
+  const bool by_table = !base_.options.nodes.split.empty();
+  if (has_split_files() && by_table)
+    throw UsageError("give splits as a column of the table, as before, not as files");
+  if (table_.exists() && !options_.nodes.split.empty() && !by_table)
+    throw UsageError(fmt::format("--split: {} has no splits from a column of a table; give splits as files",
+                                 base_.view.set().folder().string()));
+}
+
 // Writes the rows of new nodes as a graph without edges.
 void AppendBuild::write_new_rows(const fs::path& folder) {
-  if (has_split_files() && !base_.options.nodes.split.empty())
-    throw UsageError("give splits as a column of the table, as before, not as files");
   GraphWriter rows(folder, true, scratch_.files);
   const NodeIndex dense_nodes(nodes_.count());
   if (row_of_) {
@@ -265,6 +278,7 @@ GraphIngestResult AppendBuild::run(const Json& provenance) {
     result_.source_bytes += static_cast<int64_t>(fs::file_size(path));
   const GraphTables& old = base_.view.tables();
   const EdgeRules rules = edge_rules(options_, list_);
+  require_same_splits();
   scan_rows();
   require_same_rows();
   settle_dense();
@@ -276,7 +290,7 @@ GraphIngestResult AppendBuild::run(const Json& provenance) {
   nodes_.seal();
   if (nodes_.nodes() > kMaxGraphNodes)
     throw InputError(fmt::format("found {} nodes, expected at most {}", nodes_.nodes(), kMaxGraphNodes));
-  if (nodes_.count() > 0 && base_.view.node_features() > 0 && !table_.exists())
+  if (nodes_.count() > 0 && base_.view.node_features() > 0 && (!table_.exists() || table_.rows() == 0))
     throw UsageError(
         fmt::format("--append {}: its nodes have features, and there are {} new nodes; give their rows",
                     base_.view.set().folder().string(), nodes_.count()));
