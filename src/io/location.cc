@@ -36,6 +36,10 @@ Location parse_location(const std::string& text) {
   std::string path = text.substr(kS3.size(), query - kS3.size());
   const size_t bucket_end = std::min(path.find('/'), path.size());
   const size_t access = path.rfind('@', bucket_end);  // "KEY:SECRET@" may be before the bucket.
+  if (access == std::string::npos && path.find(':') < bucket_end && path.find('@') != std::string::npos)
+    throw UsageError(
+        "s3://KEY:SECRET@...: found a / in the credentials; write it as %2F, or set AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY instead");
   const std::string credentials = access == std::string::npos ? "" : path.substr(0, access + 1);
   path.erase(0, credentials.size());
   while (path.ends_with('/')) path.pop_back();
@@ -43,6 +47,15 @@ Location parse_location(const std::string& text) {
   if (bucket.empty() || bucket.find_first_of("*?[") != std::string::npos)
     throw UsageError(fmt::format("s3://{}: has no bucket, expected s3://BUCKET/KEY", path));
   return {.store = fmt::format("{}{}{}{}", kS3, credentials, bucket, text.substr(query)), .path = path};
+}
+
+std::string without_credentials(std::string text) {
+  const size_t scheme = text.find(kS3);
+  if (scheme == std::string::npos) return text;
+  const size_t begin = scheme + kS3.size();
+  const size_t at = text.find('@', begin);
+  if (at == std::string::npos || text.find(':', begin) > at) return text;
+  return text.replace(begin, at - begin, "...");
 }
 
 bool is_file(const Location& location) {

@@ -21,6 +21,9 @@ struct Location {
 /// taken as it is, without percent escapes. Errors: UsageError (another scheme, no bucket).
 Location parse_location(const std::string& text);
 
+/// Returns a text that may hold a URL for messages, without the "KEY:SECRET" before its bucket.
+std::string without_credentials(std::string text);
+
 /// Returns whether there is such a file or object; a folder is neither. Errors: those of find_object().
 bool is_file(const Location& location);
 

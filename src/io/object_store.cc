@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/shown.h"
 #include "io/arrow_calls.h"
 
@@ -29,6 +30,7 @@ void call_store(const Location& location, const Call& call) {
 }  // namespace
 
 std::optional<ObjectVersion> find_object(const Location& object) {
+  throw_if_interrupted("looking at objects");  // There may be thousands of them.
   const auto find = arrow_plugin().function<PlimsollFindObject>(kFindObject);
   if (object.path.begin() == object.path.end() || ++object.path.begin() == object.path.end())
     return std::nullopt;  // A bucket.

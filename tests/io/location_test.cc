@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/errors.h"
 
 namespace plimsoll {
 namespace {
@@ -28,6 +29,12 @@ TEST(Location, NeverShowsCredentials) {
   const Location location = parse_location("s3://key:secret@shop/x@y.parquet");
   EXPECT_EQ(location.store, "s3://key:secret@shop");
   EXPECT_EQ(location.text(), "s3://shop/x@y.parquet");
+  EXPECT_EQ(without_credentials("users=s3://key:secret@shop/u.parquet:key=id"),
+            "users=s3://...@shop/u.parquet:key=id");
+  EXPECT_EQ(without_credentials("users=u@v.parquet"), "users=u@v.parquet");
+  // A secret with a / would be taken for a bucket and a key.
+  const std::string error = error_text<UsageError>([] { parse_location("s3://key:se/cret@shop/x.parquet"); });
+  EXPECT_EQ(error.find("cret@"), std::string::npos);
 }
 
 TEST(Location, RefusesOtherSchemesAndMissingBuckets) {

@@ -61,8 +61,8 @@ void add_version(TableFiles& found, const fs::path& object) {
 
 TableFiles find_objects(const Location& location) {
   const std::string pattern = location.path.string();
-  if (!is_pattern(pattern))
-    if (std::optional<TableFiles> single = find_table_file(location)) return *std::move(single);
+  // A key may hold characters of a pattern.
+  if (std::optional<TableFiles> single = find_table_file(location)) return *std::move(single);
   TableFiles found{.store = location.store,
                    .root = is_pattern(pattern) ? root_of(location.path) : location.path};
   for (const fs::path& object : list_objects(found.root_location()))

@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "ingest/tables/file_stream.h"
 #include "ingest/tables/table_sources.h"
+#include "io/location.h"
 
 namespace plimsoll {
 
@@ -56,7 +57,8 @@ void add_word(const std::string& word, const std::string& whole, TableSpec& tabl
   const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
   const std::optional<TableWord> about = find_word<TableWord>(name);
   if (value.empty() || !about)
-    throw UsageError(fmt::format("--table {}: '{}' is not understood; {}", whole, word, kExpected));
+    throw UsageError(
+        fmt::format("--table {}: '{}' is not understood; {}", without_credentials(whole), word, kExpected));
   switch (*about) {
     case TableWord::key:
       table.key = column_list(value);
@@ -86,7 +88,7 @@ void add_table(const std::string& words, TablesOptions& options) {
   const size_t equals = words.find('=');
   const size_t colon = find_words(words);
   if (equals == std::string::npos || equals == 0 || (colon != std::string::npos && colon < equals))
-    throw UsageError(fmt::format("--table {}: {}", words, kExpected));
+    throw UsageError(fmt::format("--table {}: {}", without_credentials(words), kExpected));
   TableSpec table{.name = words.substr(0, equals), .open = {}};
   const std::string pattern =
       words.substr(equals + 1, colon == std::string::npos ? std::string::npos : colon - equals - 1);
