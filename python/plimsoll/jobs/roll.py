@@ -69,6 +69,8 @@ def _await_all(store: Store, where: Place, limit: float) -> None:
         for rank in range(where.ranks):
             while not store.check([f"here/{rank}"]):
                 if lost := _lost_before_start(store, where.ranks):
+                    if where.rank == 0:
+                        time.sleep(8 * _LOOK_S)  # The store ends with this process; the others read the reason there.
                     raise Failure(lost)
                 if time.monotonic() > end:
                     raise Failure(f"rank {rank} of {where.ranks} did not arrive within {limit:g} s ({_COMING})")

@@ -55,6 +55,7 @@ float require_finite_features(const GraphBlock& block, const BlockSource& source
     x = x.first(static_cast<size_t>(coming * width));
     greatest = rows->greatest_left_out();
   }
+  if (source.widths().node_numbers > 0) x = {};  // These are bits of node numbers, not values.
   const float of_nodes = require_finite_rows(
       {x, width, block.node_ptr, "node", tables.node_features, block.row_place}, block, tables);
   const float of_edges = require_finite_rows(

@@ -181,6 +181,15 @@ void StoredTable::load_wanted() {
   bytes_read_ += static_cast<int64_t>(wanted_count_ * (moments_.size() + 1) * width * sizeof(float));
 }
 
+// Forgets the wanted rows, which were not read, so that another block does not use what is in their slots.
+void StoredTable::drop_wanted() {
+  for (const uint32_t row : std::span(wanted_).first(wanted_count_)) {
+    uint32_t& slot = slot_of_[row];
+    if (slot < kWanted) row_of_[slot] = kNone;
+    slot = kNone;
+  }
+}
+
 at::Tensor StoredTable::hold(const at::Tensor& ids) {
   at::Tensor slots = at::empty_like(ids);
   if (ids.is_meta()) return slots;
@@ -191,9 +200,14 @@ at::Tensor StoredTable::hold(const at::Tensor& ids) {
     return slots;
   }
   const MutexLock lock(mutex_);
-  want(rows);
-  take_slots();
-  load_wanted();
+  try {
+    want(rows);
+    take_slots();
+    load_wanted();
+  } catch (...) {
+    drop_wanted();
+    throw;
+  }
   for (size_t i = 0; i < rows.size(); ++i) found[i] = slot_of_[static_cast<size_t>(rows[i])];
   return slots;
 }
@@ -242,6 +256,7 @@ void StoredTable::flush() {
 }
 
 void StoredTable::keep_best() {
+  const MutexLock lock(mutex_);
   flush();
   file_.keep_best();
 }
@@ -254,17 +269,25 @@ void StoredTable::forget() {
 }
 
 void StoredTable::restore_best() {
+  const MutexLock lock(mutex_);
   file_.restore_best();
   forget();
 }
 
 std::span<const std::byte> StoredTable::before_checkpoint() {
+  const MutexLock lock(mutex_);
   flush();
   file_.sync();
   return file_.places();
 }
 
+void StoredTable::after_checkpoint() {
+  const MutexLock lock(mutex_);
+  file_.commit();
+}
+
 void StoredTable::read_all(const std::function<void(std::span<const float>)>& take) {
+  const MutexLock lock(mutex_);
   flush();
   file_.read_all(take);
 }

@@ -64,6 +64,9 @@ class StoredTable final : public StoredRows {
 
   int64_t rows() const override { return options_.sizes.rows; }
   int64_t slots() const override { return options_.slots; }
+  /// Bytes of memory for each row of the table, and for each row in memory in addition to its numbers.
+  static constexpr int64_t kBytesPerRow = 5;
+  static constexpr int64_t kBytesPerSlot = 25;
   /// Bytes of the file, and the part of them that a model file with all rows gets at the end.
   int64_t file_bytes() const { return VersionedRows::file_bytes(options_.sizes); }
   int64_t reserved_bytes() const { return VersionedRows::export_bytes(options_.sizes); }
@@ -84,7 +87,7 @@ class StoredTable final : public StoredRows {
   void restore_best();
   /// Writes all changed rows to the disk, and returns what a checkpoint must hold. Errors: Failure.
   std::span<const std::byte> before_checkpoint();
-  void after_checkpoint() { file_.commit(); }
+  void after_checkpoint();
   /// Frees the disk space that was kept for a model file with all rows. Errors: Failure.
   void free_reserve() { file_.free_reserve(); }
 
@@ -103,6 +106,7 @@ class StoredTable final : public StoredRows {
   void want(std::span<const int64_t> rows);
   void load_wanted();
   void take_slots();
+  void drop_wanted();
   void store(uint32_t slot);
   void store(std::span<uint32_t> slots);
   uint32_t free_slot();

@@ -54,11 +54,13 @@ std::optional<int64_t> budget_of(const std::optional<MemoryPlan>& plan) {
 // Returns a place with as many rows in memory as fit into half of the ledger.
 PlacedTable with_cache(const GnnStageOptions& options, const PlanWithTable& plan, PlacedTable least) {
   StoredTable::Options stored = *least.stored;
-  const int64_t half = (cap_of(options) - Ledger::process().held()) / 2;
-  stored.slots = std::clamp(half / bytes_of_row(stored.sizes), stored.slots, stored.sizes.rows);
+  const int64_t half =
+      (cap_of(options) - Ledger::process().held()) / 2 - StoredTable::kBytesPerRow * stored.sizes.rows;
+  stored.slots = std::clamp(half / (bytes_of_row(stored.sizes) + StoredTable::kBytesPerSlot), stored.slots,
+                            stored.sizes.rows);
   if (!least.plan.feasible || stored.slots == least.stored->slots) return least;
-  PlacedTable more{stored, plan(stored)};
-  return more.plan.feasible ? more : least;
+  std::optional<MemoryPlan> more = try_plan(plan, stored);
+  return more && more->feasible ? PlacedTable{stored, std::move(*more)} : least;
 }
 
 }  // namespace
