@@ -263,7 +263,7 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
       ->required()
       ->type_name("DIR");
   verb->add_option("--out", options->out,
-                   "Write the predictions for each graph, window, node or seed to this folder as .npy "
+                   "Write the predictions for each graph, node or seed to this folder as .npy "
                    "columns: classes and "
                    "probabilities, or values")
       ->required()
