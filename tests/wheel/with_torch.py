@@ -37,8 +37,8 @@ assert "smallest budget" in plan
 # Verbs that start another program of the wheel.
 run(sys.executable, "-m", "plimsoll", "simulate", "can", "--frames", 60_000, "--out", "frames")
 run(sys.executable, "-m", "plimsoll", "convert", "frames", "--to", "candump", "--out", "log")
-log = next(file for file in Path("log").rglob("*") if file.is_file())
-run(sys.executable, "-m", "plimsoll", "convert", log, "--to", "csv", "--out", "frames.csv")
+log = sorted(Path("log").rglob("*.log"))[0]
+run(sys.executable, "-m", "plimsoll", "convert", log, "--to", "csv", "--benign", "--out", "frames.csv")
 run(sys.executable, "-m", "plimsoll", "detector", log, "--out", "car.safetensors", "--attacks", "DoS", "-Otraining.max_epochs=1")
 job = run(sys.executable, "-m", "plimsoll", "slurm", "gat", "-Otask=graph_classification", "--data", "data-sets/graphs", "--run", "runs/job", "--trial", 0)
 (program,) = [line.removeprefix("plimsoll=") for line in job.splitlines() if line.startswith("plimsoll=")]
