@@ -30,8 +30,8 @@ def folder_of(torch_version: str) -> Path:
         built = f"for torch {', '.join(versions())}" if versions() else "without torch"
         other = f'Install another torch (pip install "torch=={versions()[-1]}.*"), or build' if versions() else "Build"
         raise MissingPackage(
-            f"torch {torch_version}, but plimsoll was built {built}. Without it, these still work: data sets, detection, and the "
-            f"command line except for training. {other} plimsoll from source with this one: "
+            f"torch {torch_version}, but plimsoll was built {built}. Data sets, detection and the command line "
+            f"work, except for training. {other} plimsoll from source with this one: "
             "pip install --force-reinstall --no-deps --no-cache-dir --no-binary plimsoll plimsoll"
         )
     return folder
