@@ -11,8 +11,8 @@
 #include "io/arrow_plugin.h"
 
 // Objects in S3 and stores with its interface, through Arrow's client, which is loaded on first use. `store`
-// is a URI as Arrow takes it, such as "s3://bucket?region=eu-west-1", and a path is "bucket/key". Requests
-// that fail are repeated, as often as AWS_MAX_ATTEMPTS says, until the user interrupts. Not thread-safe.
+// is a URI as Arrow takes it, such as "s3://bucket?region=eu-west-1", and a path is "bucket/key". A failed
+// request is repeated up to AWS_MAX_ATTEMPTS times, unless the user interrupts. Not thread-safe.
 
 /// Returns the name of a file or object for messages.
 inline std::string name_of(const std::string& store, const std::string& path) {

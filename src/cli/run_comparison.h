@@ -17,7 +17,7 @@ struct RunComparison {
     std::string name;
     std::vector<Json> values;  ///< One per run; null if the run does not have this value.
     Unit unit = Unit::text;
-    bool differs() const;  ///< Whether the values are not all the same.
+    bool differs() const;  ///< Whether the runs have different values.
   };
   struct Section {
     std::string name;

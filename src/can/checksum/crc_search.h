@@ -17,8 +17,8 @@ struct Crc {
   bool reflected = false;   ///< The lowest bit of a byte comes first.
   bool backwards = false;   ///< The last byte comes first.
   bool over_field = false;  ///< The check's own byte counts as 0 instead of being left out.
-  /// Number of bytes that follow the payload, or nibbles for a check of 4 bits; if negative, minus the number
-  /// of those at the payload's end that are left out.
+  /// If positive, the number of bytes that follow the payload; if negative, minus the number of bytes left
+  /// out at the payload's end. For a check of 4 bits it counts nibbles instead of bytes.
   int shift = 0;
   std::array<uint8_t, 64> terms{};  ///< Term that each bit of the payload adds to the check; 0 in its field.
 };

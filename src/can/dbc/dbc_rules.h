@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-/// Rules of a DBC that a frame can break (docs/dbc.md). `early` and `late` are for messages with a cycle time
-/// that are sent cyclically.
+/// Rules of a DBC that a frame can break (docs/dbc.md). `early` and `late` are for cyclic messages with a
+/// cycle time.
 enum class DbcRule : uint8_t {
   unknown_message,  ///< The DBC has no such ID.
   length,           ///< The frame's length differs from the message's. Not for groups of over 8 bytes.

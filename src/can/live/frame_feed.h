@@ -60,7 +60,7 @@ inline bool is_standard_input(const std::string& source) {
 
 /// Opens one capture, named pipe or "-" as open_capture_feed() does, or one or more interfaces as
 /// open_can_feed() does. A payload of kChosenPayload becomes 64; the other functions need 8 or 64. Errors:
-/// those of both; UsageError for several sources that are not all interfaces.
+/// UsageError for several sources that are not all interfaces; the errors of both functions.
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);
 
 /// Opens a capture in any format: text as open_text_feed() does, and binary formats. Errors: InputError.

@@ -92,9 +92,9 @@ class BehaviourProfile {
 
   explicit BehaviourProfile(Vocabulary vocabulary);
 
-  /// Learns from the frames labelled 0 of the recordings that `from` selects. Recordings whose content equals
-  /// that of an earlier one are left out, and frames that are not labelled 0 are ignored, except for
-  /// silence(). IDs are those of `vocabulary`. Errors: InputError if there is no such frame; BudgetExceeded.
+  /// Learns from the frames labelled 0 of the recordings that `from` selects. A recording with the content of
+  /// an earlier one is left out. Frames that are not labelled 0 are ignored, except for silence(). IDs are
+  /// those of `vocabulary`. Errors: InputError if there is no such frame; BudgetExceeded.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// Learns the profile of a calibrated vehicle from these frames, in ascending order, and builds the

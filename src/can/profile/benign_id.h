@@ -28,8 +28,8 @@ class BenignId {
   void add_time(int64_t position, int64_t time_ns, Spans& spans);
   /// Adds the payload of that frame: `data` [kPayloadBytes], zero after `length`.
   void add_payload(uint8_t length, const uint8_t* data);
-  /// Computes the profile. `recordings` is the number of all recordings with times; an ID that is not in each
-  /// of them gets no longest gap.
+  /// Computes the profile. `recordings` is the number of all recordings with times; an ID that is missing
+  /// from a recording gets no longest gap.
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
   // Merging of drives that were counted separately.

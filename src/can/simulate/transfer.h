@@ -46,8 +46,8 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// The counts of the `frames` set at `out` if it equals the one to be written, otherwise none. Errors: those
-/// of is_made_already().
+/// Returns the counts of the `frames` set at `out` if it equals the one to be written, otherwise none.
+/// Errors: those of is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
                                           const Json& provenance,
                                           const std::vector<std::filesystem::path>& sources,

@@ -57,8 +57,8 @@ class DetectorTask : public Task {
 /// null. Errors: those of BehaviourProfile::from_tensors().
 TrainedContext known_of(const DetectorFacts& facts);
 
-/// The split of a detector's windows. Errors: UsageError if the recipe's split is not by time or recording;
-/// those of split_for().
+/// Returns the split of a detector's windows. Errors: those of split_for(); UsageError if the recipe's split
+/// is not by time or recording.
 TrainingSplit detection_split(const Recipe& recipe, const WindowData& data);
 
 }  // namespace plimsoll
