@@ -10,10 +10,16 @@
 namespace plimsoll {
 
 File File::open(const std::filesystem::path& path, FileSystem& files) {
+  std::optional<File> file = open_if_exists(path, files);
+  if (!file) throw InputError("no such file: " + path.string());
+  return std::move(*file);
+}
+
+std::optional<File> File::open_if_exists(const std::filesystem::path& path, FileSystem& files) {
   const int descriptor = files.open(path, FileSystem::Open::read);
-  if (descriptor < 0 && errno == ENOENT) throw InputError("no such file: " + path.string());
+  if (descriptor < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (descriptor < 0) throw file_failure("cannot open", path);
-  return {files, descriptor, path.string()};
+  return File(files, descriptor, path.string());
 }
 
 File File::create(const std::filesystem::path& path, FileSystem& files) {
@@ -121,14 +127,26 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-std::string read_text(const std::filesystem::path& path, FileSystem& files) {
-  File file = File::open(path, files);
+namespace {
+
+std::string all_of(File file) {
   std::string text;
   std::array<char, 16 * 1024> piece;
   for (size_t got = file.read(piece.data(), piece.size()); got > 0;
        got = file.read(piece.data(), piece.size()))
     text.append(piece.data(), got);
   return text;
+}
+
+}  // namespace
+
+std::string read_text(const std::filesystem::path& path, FileSystem& files) {
+  return all_of(File::open(path, files));
+}
+
+std::optional<std::string> read_text_if_exists(const std::filesystem::path& path, FileSystem& files) {
+  std::optional<File> file = File::open_if_exists(path, files);
+  return file ? std::optional(all_of(std::move(*file))) : std::nullopt;
 }
 
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,

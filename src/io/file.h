@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -24,6 +25,9 @@ class File {
  public:
   /// Opens a file for reading. Errors: InputError if the file does not exist.
   static File open(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
+  /// Opens a file for reading; nothing if it does not exist.
+  static std::optional<File> open_if_exists(const std::filesystem::path& path,
+                                            FileSystem& files = FileSystem::disk());
   /// Creates an empty file for writing, in place of any existing one.
   static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   /// Opens a file for reading and for overwriting its bytes. Creates it if it does not exist.
@@ -89,6 +93,11 @@ class MappedFile {
 /// Returns a small file as text. Errors: InputError if it does not exist or is a folder, Failure if it cannot
 /// be read.
 std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
+
+/// Returns a small file as text; nothing if it does not exist, also if another process removes it at this
+/// moment. Errors: InputError if it is a folder, Failure if it cannot be read.
+std::optional<std::string> read_text_if_exists(const std::filesystem::path& path,
+                                               FileSystem& files = FileSystem::disk());
 
 /// Replaces a file whole or not at all. `fill` writes it under a temporary name. Then the file is synced and
 /// renamed, and its folder is synced. If a step up to the rename fails, the old file is kept and the

@@ -40,7 +40,8 @@ std::string boot_id(const fs::path& folder, FileSystem& files) {
 }
 
 bool is_copy_reliable(const CopyPlace& place, FileSystem& files) {
-  return !files.exists(place.boot()) || read_text(place.boot(), files) == boot_id(place.root, files);
+  const auto boot = read_text_if_exists(place.boot(), files);
+  return !boot || *boot == boot_id(place.root, files);
 }
 
 CopyLock::CopyLock(const CopyPlace& place, FileSystem& files) : files_(files), path_(place.lock()) {}

@@ -15,8 +15,7 @@ namespace {
 
 // The entry "read" of a run's manifest, if the run has read this data set; otherwise an empty object.
 Json read_before(const RunFolder& run, const DataSetView& set) {
-  if (!FileSystem::disk().exists(run.manifest())) return Json::object();
-  const Json manifest = parse_json(read_text(run.manifest()));
+  const Json manifest = parse_json(read_text_if_exists(run.manifest()).value_or(""));
   // A damaged manifest is ignored, because the checkpoints may be intact.
   if (!manifest.is_object()) return Json::object();
   if (manifest.value("data", Json()) != set.identity()) return Json::object();

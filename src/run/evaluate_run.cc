@@ -46,8 +46,9 @@ bool has_model(const RunFolder& folder, int64_t seed) {
 
 // Reports the seeds of a run whose training was interrupted or has not started.
 void note_missing_seeds(const RunFolder& folder, EvaluationResult& evaluated) {
-  if (!std::filesystem::exists(folder.manifest())) return;
-  const Json manifest = parse_json(read_text(folder.manifest()));
+  const auto text = read_text_if_exists(folder.manifest());
+  if (!text) return;
+  const Json manifest = parse_json(*text);
   const auto seeds = manifest.value("seeds", std::vector<int64_t>());
   std::vector<int64_t> without;
   std::ranges::copy_if(seeds, std::back_inserter(without),

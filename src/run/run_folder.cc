@@ -52,8 +52,9 @@ bool has_results(const RunFolder& folder, FileSystem& files) {
 
 bool holds_a_run(const RunFolder& folder, FileSystem& files) {
   if (!checkpoints_of(folder, files).empty()) return true;
-  if (!files.exists(folder.manifest())) return false;
-  const Json manifest = parse_json(read_text(folder.manifest(), files));
+  const auto text = read_text_if_exists(folder.manifest(), files);
+  if (!text) return false;
+  const Json manifest = parse_json(*text);
   return manifest.is_object() && manifest.value("kind", Json()) == "run";
 }
 

@@ -45,8 +45,7 @@ EarlierRun read_checkpoints(const RunFolder& folder) {
 }
 
 EarlierRun read_manifest_or_checkpoints(const RunFolder& folder) {
-  if (!FileSystem::disk().exists(folder.manifest())) return read_checkpoints(folder);
-  const Json manifest = parse_json(read_text(folder.manifest()));
+  const Json manifest = parse_json(read_text_if_exists(folder.manifest()).value_or(""));
   if (!manifest.is_object() || !manifest.value("identity", Json()).is_string())
     return read_checkpoints(folder);
   EarlierRun earlier{.identity = manifest.at("identity"),

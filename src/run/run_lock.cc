@@ -21,10 +21,10 @@ std::string this_process() {
   return fmt::format("process {} on {}", ::getpid(), name.data());
 }
 
+// Returns "another process" if the holder has not written its name yet, or has removed the file again.
 std::string writer_of(const fs::path& path, FileSystem& files) {
-  const std::string text = read_text(path, files);
+  const std::string text = read_text_if_exists(path, files).value_or("");
   const size_t end = text.find('\n');
-  // The holder may not have written its name yet.
   return end == std::string::npos ? "another process" : text.substr(0, end);
 }
 

@@ -98,6 +98,22 @@ TEST_F(RunFolderTest, WhatIsInTheHandsOfATrainerIsLeftToIt) {
   EXPECT_EQ(files_.tree("/place"), before);
 }
 
+TEST_F(RunFolderTest, ATrainerThatEndsWhileItIsNamedIsNoError) {
+  struct LockThatGoes : FaultyFiles {
+    using FaultyFiles::FaultyFiles;
+    int lock(int, const Path& path) override {
+      remove_file(path);
+      errno = EWOULDBLOCK;
+      return -1;
+    }
+  };
+  const NewRun first(kFolder, false, files_);
+  write_text(kFolder.manifest(), R"({"kind": "run"})", files_);
+  LockThatGoes files(files_);
+  EXPECT_EQ(holder_of_run(kFolder.root, files), "another process");
+  EXPECT_THAT(error_text<Failure>([&] { RunLock(kFolder.root, files); }), HasSubstr("locked by another process"));
+}
+
 TEST_F(RunFolderTest, ARunThatReplacesAnotherHasTheLockToItsEnd) {
   train(files_, "old");
   {
