@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Functions for the characters and words of text files.
+// Functions for the characters and words of text files. A blank is a space or a tab.
 
 inline constexpr uint8_t kNoDigit = 255;
 extern const std::array<uint8_t, 256> kHexDigits;  ///< Value of a hex digit, otherwise kNoDigit.
@@ -20,8 +20,10 @@ inline bool is_digit(char c) {
 inline bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
+/// Returns the text without the blanks around it.
 std::string_view trim(std::string_view text);
-/// Removes the first word from `rest` and returns it. `rest` keeps the text after it without leading blanks.
+/// Removes the first word, up to a blank, from `rest` and returns it. `rest` keeps the text after it without
+/// leading blanks. If `rest` begins with a blank, the word is empty.
 std::string_view take_word(std::string_view& rest);
 
 }  // namespace plimsoll

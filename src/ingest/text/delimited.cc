@@ -33,7 +33,7 @@ std::vector<std::string> fields_of(std::string_view line, char separator, const 
 
 struct FieldCount {
   size_t fields = 0;
-  bool has_blanks = false;  // Inside a field without quotes.
+  bool has_blanks = false;  // Whether a field without quotes has a blank inside.
 };
 
 // Counts the fields of a line; 0 if it has a bad quote.

@@ -27,32 +27,33 @@ struct Delimited {
   Charge charge{Tag::ingest};        ///< Memory of `columns` and `second`.
 
   /// Reads the first two lines and determines the separator: a tab if there is one, otherwise a comma,
-  /// otherwise a semicolon or a bar if both lines have the same number of them, otherwise blanks. Does not
-  /// determine whether there is a header. Errors: InputError (missing file, no line, a line over 16 MiB, text
-  /// after a closing quote), BudgetExceeded.
+  /// otherwise a semicolon or a bar if both lines have the same number of them and blanks do not divide the
+  /// lines as well, otherwise blanks. Does not determine whether there is a header. Errors: InputError (no
+  /// such file, no line, a line over 16 MiB, a bad quote, errors of the stream), Failure, BudgetExceeded.
   static Delimited open(const std::filesystem::path& path, Comments comments = Comments::leading);
 
-  /// Returns the index of the column `name`, which is a name in the header or an index from 0. Errors:
-  /// UsageError that names the columns.
+  /// Returns the index of the column `name`, which is a name in the header or an index from 0. `path` is for
+  /// the message. Errors: UsageError that names the columns.
   size_t column(const std::string& name, const std::filesystem::path& path) const;
 };
 
 /// Thrown for a quoted field that is not closed or not followed by a separator; `found` is the text at this
-/// place.
+/// place. It is not an Error.
 struct BadQuote {
   static constexpr const char* kExpected = "a quote around all of the field";
   std::string_view found;
 };
 
 /// Removes the first field from `rest` and returns it without the blanks around it and, unless fields are
-/// separated by blanks or tabs, without quotes. After the last field, `rest` is a null view. Doubled quotes
-/// within quotes stay doubled. Throws BadQuote; LineReader::field() adds the location.
+/// separated by blanks or tabs, without quotes. After the last field, `rest` is a null view or, if fields are
+/// separated by blanks, an empty one. Doubled quotes within quotes stay doubled. Throws BadQuote;
+/// LineReader::field() adds the location.
 std::string_view cut_field(std::string_view& rest, char separator);
 
 /// Returns whether a line begins with # or %, after blanks.
 bool is_comment(std::string_view line);
 
-/// Returns whether a field is a whole number, possibly negative.
+/// Returns whether a field is a whole number: digits, possibly after a sign.
 bool is_number(std::string_view field);
 
 /// Returns whether a field is a number in any notation, such as `-0.5` or `1e3`; false for `nan` and `inf`.

@@ -11,11 +11,11 @@
 
 namespace plimsoll {
 
-/// Reads the lines of a table of numbers. Errors name file, line and column. It holds one chunk of the text,
-/// and at least one line. Not thread-safe.
+/// Reads the lines of a table. Errors name file, line and column. It holds one chunk of the text, and at
+/// least one line. Not thread-safe.
 class LineReader {
  public:
-  /// `name` is used in error messages.
+  /// `name` is used in error messages. Errors: BudgetExceeded.
   LineReader(std::unique_ptr<InputStream> stream, std::string name);
 
   /// Reads the next line, without its line end (LF or CR LF), into `line`, which is valid until the next
@@ -27,7 +27,7 @@ class LineReader {
   /// for headers. Errors: those of next().
   bool next_row(std::string_view& line, Comments comments = Comments::leading);
 
-  /// Number of the line that next() returned last, counted from 1; 0 before the first.
+  /// Number of the line that was read last, counted from 1; 0 before the first.
   int64_t line() const { return line_; }
   const std::string& name() const { return name_; }
 
@@ -35,11 +35,12 @@ class LineReader {
   std::string_view field(std::string_view& rest, char separator) const;
 
   /// Parse a field of the current line. A whole number must be within min .. max; a real number must be
-  /// finite. `what` describes the number, such as "a graph". Errors: InputError.
+  /// finite in single precision. `what` describes the number, such as "a graph". Errors: InputError.
   int64_t whole(std::string_view field, int64_t min, int64_t max, const char* what) const;
   float real(std::string_view field, const char* what) const;
 
-  /// Throws InputError with the text at `field` and what was expected.
+  /// Throws InputError with the text at `field` and what was expected. `field` must be a part of the current
+  /// line, or a null view.
   [[noreturn]] void refuse(std::string_view field, const std::string& expected) const;
   /// Throws InputError for a text that ends too early.
   [[noreturn]] void refuse_end(const std::string& expected) const;

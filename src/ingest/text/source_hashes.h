@@ -8,9 +8,10 @@
 
 namespace plimsoll {
 
-/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data that is made from them. Reads
-/// all files completely. `tick` is called for each chunk that was read, and may throw to stop. Errors:
-/// InputError (a file that does not exist), BudgetExceeded.
+/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data that is made from them: the
+/// name without folders, the size, and XXH3-64 of the content. Reads all files completely. `tick` is called
+/// for each chunk that was read, and may throw to stop. Errors: InputError (a file that does not exist),
+/// Failure, BudgetExceeded.
 JsonTable source_hashes(
     const std::vector<std::filesystem::path>& files, const std::function<void()>& tick = [] {});
 

@@ -13,23 +13,25 @@
 namespace plimsoll {
 
 /// Collects texts and returns each once, in byte order, in bounded memory. It sorts them in runs on disk and
-/// merges the runs once. In a run, each text is stored without the prefix that it shares with the previous
-/// text. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// merges the runs, in several passes if there are many. In a run, each text is stored without the
+/// prefix that it shares with the previous text. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
 class UniqueTexts {
  public:
-  /// Runs are stored in `folder`, with `name` in their file names. Adding uses `memory` bytes, and merging
-  /// uses as many again.
+  /// Runs are stored in `folder`, with `name` in their file names. Adding uses `memory` bytes, but at least
+  /// 152 KiB. take() frees them before it merges runs, for which it uses about as many.
   UniqueTexts(std::filesystem::path folder, std::string name, int64_t memory, FileSystem& files);
   ~UniqueTexts();
   UniqueTexts(const UniqueTexts&) = delete;
   UniqueTexts& operator=(const UniqueTexts&) = delete;
 
-  static constexpr size_t kLongest = 64 << 10;
+  static constexpr size_t kLongest = 64 << 10;  ///< Maximum bytes of a text.
+  /// Describes a valid text in messages. add() accepts an empty text, too, so callers must refuse it.
   static constexpr const char* kExpected = "a node ID, a text of 1 to 65536 bytes";
 
-  /// Adds a text of at most kLongest bytes. Errors: InputError.
+  /// Adds a text. Errors: InputError for more than kLongest bytes.
   void add(std::string_view text);
-  /// Calls next() for each text, then removes the runs. Must be called once, after all texts have been added.
+  /// Calls next() for each text, which is valid during the call, then removes the runs. Must be called once,
+  /// after all texts have been added.
   void take(const std::function<void(std::string_view)>& next);
 
  private:
