@@ -24,11 +24,12 @@ inline constexpr auto kWords<EdgeArrayLayout> = std::to_array<std::string_view>(
 
 /// The columns of edge files, by role.
 struct EdgeListOptions {
+  /// Texts, or arrays (.npy, .npz) of shape [E, 2] or [2, E], or pairs of arrays [E], sources before targets.
   std::vector<std::filesystem::path> files = {};
   std::string source = "0";  ///< A column, given by its name or its index from 0; for text only.
   std::string target = "1";
-  std::string weight = {};                 ///< A column, or a .npy file; empty: no weights.
-  std::vector<std::string> features = {};  ///< Columns, or one .npy file of [E, K].
+  std::string weight = {};                 ///< A column, or an array [E]; empty: no weights.
+  std::vector<std::string> features = {};  ///< Columns, or one array [E, K].
   /// Whether texts have a header; nullopt: determined from their content.
   std::optional<bool> header = std::nullopt;
   Comments comments = Comments::leading;
@@ -52,20 +53,22 @@ struct EdgeBatch {
 
 /// Rules for valid IDs.
 struct IdRules {
-  bool texts = false;
-  uint64_t seed = 0;  ///< Seed of the hash of text IDs.
+  bool texts = false;  ///< Whether IDs are texts.
+  uint64_t seed = 0;   ///< Seed of the hash of text IDs.
   /// Valid numeric IDs are below this.
   uint64_t limit = uint64_t{1} << 63;
-  /// If set, all IDs except this one are valid: the first edge with this ID is reported with file and line.
+  /// If set, an ID that is not valid, used to find its place: EdgeList::read() throws InputError with file
+  /// and line for the first edge with this ID.
   std::optional<uint64_t> unknown = std::nullopt;
-  std::string nodes = {};  ///< Where the nodes are defined, for error messages.
-  /// Throw PaddedId for a number with a leading zero.
+  /// End of the message for an ID that is no node, such as ", as --node-count says".
+  std::string nodes = {};
+  /// Whether to throw PaddedId for a number with a leading zero.
   bool refuse_padded = false;
   bool row_is_id = false;  ///< Whether IDs are 0 .. V-1 and row r of an array belongs to ID r.
 };
 
-/// Thrown for an ID such as 007 if it is not known whether IDs are numbers. `where` is the ID's file, line
-/// and column.
+/// Thrown for an ID such as 007 if it is not known whether IDs are numbers. `where` is the ID's file and
+/// line, and for edges the column. It is not an Error, so a caller that sets refuse_padded must catch it.
 struct PaddedId {
   std::string where;
   std::string id;
@@ -82,23 +85,23 @@ struct EdgeText {
 };
 
 /// Reads edges from text (docs/giant-graphs.md; plain, zstd or gzip), from MatrixMarket, or from .npy arrays.
-/// It needs almost no memory: each call of read() reads the files again. Not thread-safe.
+/// It keeps no edges: each call of read() reads the files again. Not thread-safe.
 class EdgeList {
  public:
   /// Opens the files: reads the first lines of texts and the headers of arrays. Errors: InputError,
-  /// UsageError.
+  /// UsageError, Failure, BudgetExceeded.
   explicit EdgeList(EdgeListOptions options);
 
-  /// Whether the ends of the first edge are whole numbers.
+  /// Whether the ends of the first edge of every text are whole numbers; true for arrays.
   bool has_numbers() const { return numbers_; }
   bool has_weight() const { return !options_.weight.empty(); }
   const std::vector<std::string>& feature_names() const { return feature_names_.all(); }
   /// Returns W: the number of features, plus one if there is a weight.
   size_t values() const { return feature_names_.size() + (has_weight() ? 1 : 0); }
   /// Returns the sizes of the parts that can be read separately: the bytes of each text, or the number of
-  /// edges of each array with its values.
+  /// edges of each array or pair of arrays. Errors: InputError (a text that is not a regular file).
   std::vector<int64_t> part_sizes() const;
-  /// Restricts reading to the parts [first, end).
+  /// Restricts reading to the parts parts.first .. parts.second - 1. Call it once at most.
   void keep(std::pair<size_t, size_t> parts);
   /// edge_files() returns the files of the edges that are read; value_files() returns the .npy files with the
   /// weights and features of all edges.
@@ -106,7 +109,7 @@ class EdgeList {
   std::vector<std::filesystem::path> value_files() const;
   /// Number of nodes that MatrixMarket files state; -1 for other lists.
   int64_t nodes() const;
-  /// Returns the file and the line that state nodes().
+  /// Returns the file that states nodes(). Call it only if nodes() is not -1.
   std::string nodes_place() const;
   /// Returns sentences about input that is read in a way that the user may not expect: values that are
   /// rounded, columns in another order, and, unless `ids_are_given`, IDs that are read as texts.
@@ -116,9 +119,12 @@ class EdgeList {
   /// Returns an upper bound of the number of edges, which is a large number if nothing is known.
   int64_t max_edges() const;
 
-  /// Reads all edges in the order of the files, parsed on `threads` threads. `take` is called by one thread
-  /// at a time, with a batch of edges and the number of file bytes read so far. Errors: InputError with file,
-  /// line and column.
+  /// Reads all edges in the order of the files. Texts are parsed on up to `threads` threads; fewer are used
+  /// if the ledger has no memory for them. `take` is called by one thread at a time, which need not be the
+  /// caller's, with a batch of edges and the approximate number of bytes read so far. A batch has the
+  /// edges of 256 KiB of text, or up to 65,536 edges of an array, whose values are in memory. Errors:
+  /// InputError with file, line and column, or row; UsageError (text IDs in arrays or MatrixMarket);
+  /// PaddedId; Failure; BudgetExceeded; those of `take`.
   void read(const IdRules& rules, int threads,
             const std::function<void(const EdgeBatch&, int64_t bytes)>& take) const;
 

@@ -37,7 +37,7 @@ std::string expected_id(std::string_view field) {
   return "a node ID, a whole number from 0; IDs that are texts need --ids text";
 }
 
-// Parses an ID that consists of more than a few digits.
+// Parses an ID that is not 1 to 18 digits: a longer number, or a whole number in another notation.
 uint64_t parse_odd_id(std::string_view field) {
   uint64_t id = 0;
   const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
@@ -202,7 +202,7 @@ class Pieces {
  private:
   const std::vector<EdgeText>& texts_;
   size_t next_ = 0;
-  int64_t done_ = 0;  // Bytes of the previous texts.
+  int64_t done_ = 0;  // File bytes of the previous texts.
   std::unique_ptr<InputStream> stream_;
   bool before_rows_ = true;            // Whether no row of the current text has been read.
   Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end has not been read yet.

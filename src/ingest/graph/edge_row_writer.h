@@ -11,7 +11,7 @@
 namespace plimsoll {
 
 /// Collects the rows and edges of a graph, adds missing self-loops if the rules say so, and writes them in
-/// chunks. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// chunks. Not thread-safe. Errors: Failure (disk), BudgetExceeded, those of scratch.tick().
 class EdgeRowWriter {
  public:
   /// `rules`, `writer` and `scratch` must outlive this object. `nodes` is the number of rows.
@@ -26,9 +26,10 @@ class EdgeRowWriter {
     }
     put(neighbour, values);
   }
-  /// Adds rows of another graph, as they are: those that end at `ends`, of which the first row starts at edge
-  /// `first`. They are the rows from `row` on. `neighbours` are their edges, as nodes of this graph, [n], and
-  /// `weights` [n] and `features` [n, K] their values, or empty.
+  /// Adds whole rows of another graph, the rows from `row` on, without adding self-loops. `ends` has the edge
+  /// at which each row ends, as the other graph counts edges, and `first` is the edge at which the first row
+  /// starts. `neighbours` [n] are the edges of these rows, as nodes of this graph. `weights` [n] and
+  /// `features` [n, K] are their values, empty if `rules` have none.
   void add_rows(int64_t row, std::span<const int64_t> ends, int64_t first,
                 std::span<const uint32_t> neighbours, std::span<const float> weights,
                 std::span<const float> features);

@@ -133,7 +133,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   DataSetWriter set(options.out, options.force, files);
   const GraphScratch scratch{set.path(), files, memory_for_sorts(options.threads)};
   const bool once = sorts_once(options);
-  const bool gather = !once && !table.has_ids();  // Otherwise the table defines the nodes.
+  const bool gather = !once && !table.has_ids();  // Whether the ends define the nodes.
   GraphEdges edges(scratch, edge_rules(options, list), once, list.max_edges());
   std::unique_ptr<ExternalSort> ids;
   std::unique_ptr<UniqueTexts> texts;

@@ -14,29 +14,31 @@ namespace plimsoll {
 inline constexpr const char* kEdgeShard = "edge_shard";
 
 /// Reads the edges of a shard into a data set (docs/formats/graph.md). The edges are in the order of the
-/// first sort of a graph. The IDs of their ends are stored if these define the nodes. merge_graph() reads
-/// nodes without edges, rows of nodes, and splits. Errors: those of ingest_graph().
+/// first sort of a graph. The IDs of their ends are stored if these define the nodes. Rows of nodes and
+/// splits are not stored: merge_graph() reads them from their files. Errors: those of ingest_graph().
 GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const GraphProgress& progress,
                                   FileSystem& files);
 
 /// All shards of one graph, mapped. Immutable.
 class EdgeShards {
  public:
-  /// Errors: InputError.
+  /// Opens the data sets. Errors: InputError, Failure, BudgetExceeded.
   explicit EdgeShards(const std::vector<ShardFolder>& shards);
-  /// Verifies all checksums; must be called before edges are added. `progress` gets the number of bytes done.
-  /// Errors: InputError.
+  /// Verifies the checksums of all columns; must be called before edges are added. `progress` gets the
+  /// number of bytes done. Errors: InputError.
   void check(const std::function<void(int64_t)>& progress) const;
 
   /// Options of the whole graph, from the first shard.
   const GraphIngestOptions& options() const { return options_; }
   uint64_t ids_end() const { return ids_end_; }  ///< The greatest ID plus one, if IDs are numbers.
   int64_t edges_read() const { return edges_read_; }
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return bytes_; }  ///< Bytes of all columns.
 
-  /// Adds all edges to `edges`, in the order of the input.
+  /// Adds all edges to `edges`, in the order of the input. They are read from the files of the shards, which
+  /// must exist until `edges` have been sorted. Errors: InputError (not a shard), those of GraphEdges.
   void add_edges(GraphEdges& edges) const;
-  /// Does the same as gather_ends() for all edges.
+  /// Does the same as gather_ends() for all edges. Errors: InputError (damaged columns), Failure,
+  /// BudgetExceeded.
   void add_ends(ExternalSort* ids, UniqueTexts* texts) const;
 
  private:

@@ -11,12 +11,12 @@ namespace plimsoll {
 /// its manifest. Not thread-safe.
 class FeatureNames {
  public:
-  static constexpr int64_t kMax = int64_t{1} << 20;
+  static constexpr int64_t kMax = int64_t{1} << 20;  ///< Maximum number of names.
 
   /// Adds a name. Errors: InputError, whose text begins with `where`, for more than kMax names;
   /// BudgetExceeded.
   void add(std::string name, const std::string& where);
-  /// Adds the names feature_0, feature_1 and so on.
+  /// Adds the names feature_0, feature_1 and so on. Errors: the same.
   void add_numbers(int64_t count, const std::string& where);
 
   const std::vector<std::string>& all() const { return names_; }

@@ -40,17 +40,19 @@ struct GraphIngestOptions {
   std::string features_dtype = "auto";
   NodeOrderKind order = NodeOrderKind::none;
   std::filesystem::path out = {};
-  /// The graph to which edges and nodes are appended; empty: none. `edges`, `nodes` and `splits` are then
-  /// those of the new edges and nodes, and the other options those of the graph (append_options()).
+  /// The graph to which edges and nodes are appended; empty: none. `edges`, `nodes` and `splits` then
+  /// describe only the new edges and nodes, and the other options must be those of the graph
+  /// (append_options()).
   std::filesystem::path append = {};
   /// The part of the edge files to read. A shard is only sorted; merge_graph() makes the graph.
   Shard shard = {};
-  int threads = 1;
+  int threads = 1;     ///< Maximum number of threads that parse text.
   bool force = false;  ///< Replace an existing output.
   /// Called with a sentence about input that is read in a way that the user may not expect.
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
+/// Counts of what was read or made. If `already_there`, `targets` and the counts of what was read may be 0.
 struct GraphIngestResult {
   /// Whether the output had already been made from these sources, so that nothing was done.
   bool already_there = false;
@@ -68,19 +70,21 @@ struct GraphIngestResult {
   int64_t headers = 0;   ///< Lines of edge files that were skipped as headers.
 };
 
-/// Called with the current activity and its progress, such as bytes read or edges written.
+/// Called with the current activity and its progress, such as bytes read or edges written; the total is 0 if
+/// it is unknown. Called by one thread at a time, which need not be the caller's. It may throw to stop.
 using GraphProgress = std::function<void(const char* what, int64_t done, int64_t total)>;
 
 /// Reads a graph of any size into a `graph` data set, within the free memory of the ledger: edges and node
 /// rows are sorted in runs on disk, next to the output. The same inputs and options give the same bytes,
 /// whatever the memory and the number of threads. Errors: InputError (file, line and column), UsageError
-/// (options), Failure (disk), BudgetExceeded; the output is then unchanged.
+/// (options), Failure (disk), BudgetExceeded, those of `progress`; the output is then unchanged.
 GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphProgress& progress,
                                FileSystem& files = FileSystem::disk());
 
 /// Merges the shards of one graph. The result equals that of ingest_graph() without --shard, byte for byte.
-/// Node data is read only by the merge, from its original files; edge files are read only to locate an
-/// invalid edge. Errors: those of open_shards() and ingest_graph().
+/// Node data is read only by the merge, from its original files. Edge files must still exist: their first
+/// lines are read, and all of them to locate an invalid edge. Errors: those of open_shards() and
+/// ingest_graph().
 Merged merge_graph(const MergeRequest& request);
 
 }  // namespace plimsoll

@@ -25,8 +25,8 @@ namespace {
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
-// Maximum number of nodes without edges that the size of a matrix may add unless --node-count is given: 1 GiB
-// of row ends.
+// Maximum number of nodes without edges that the size of a matrix may add unless --node-count is given. Their
+// row ends need 1 GiB.
 constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
 // Thrown while the kind of IDs is being determined if they are not dense.
@@ -168,7 +168,7 @@ void GraphBuild::read_edges() {
   const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // Number of edges that this process sorts.
   edges_ = std::make_unique<GraphEdges>(scratch_, edge_rules(options_, list_),
                                         shards_ != nullptr ? sorts_once(options_) : in_order(), max);
-  const bool gather = !dense_ && !table_.has_ids();  // Otherwise the table defines the nodes.
+  const bool gather = !dense_ && !table_.has_ids();  // Whether the ends of edges define the nodes.
   if (gather && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, max * 2);
   if (shards_ != nullptr)
     take_shards(gather);

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Makes the graph from the edge list or, if `shards` is not null, from the shards of the list. Errors: those
-/// of ingest_graph().
+/// Makes the graph from the edge list or, if `shards` is not null, from the shards of the list. `provenance`
+/// is that of the output. Errors: those of ingest_graph().
 GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList& edges,
                               const EdgeShards* shards, const Json& provenance, const GraphProgress& progress,
                               FileSystem& files);

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// What to do with self-loops. `add` adds one to each node that has none.
+/// How self-loops are treated. `add` adds one to each node that has none.
 enum class SelfLoops : uint8_t { keep, drop, add };
 template <>
 inline constexpr auto kWords<SelfLoops> = std::to_array<std::string_view>({"keep", "drop", "add"});
@@ -32,7 +32,7 @@ struct EdgeRules {
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
-/// The key of an edge in the sort by row and neighbour. Both are nodes.
+/// The key of an edge in the sort by row and neighbour. Both are nodes, below 2^32.
 inline uint64_t edge_key(uint64_t row, uint64_t neighbour) {
   return row << 32 | neighbour;
 }
@@ -41,12 +41,16 @@ inline uint64_t edge_key(uint64_t row, uint64_t neighbour) {
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 
 /// Sorts edges by row and, within a row, by neighbour. Edges with the same ends stay in input order. Needs
-/// three sorts, or one if the IDs are the nodes. Not thread-safe.
+/// three sorts, or one if the IDs are the nodes. Not thread-safe. Errors of all members: those of
+/// ExternalSort and of scratch.tick().
 class GraphEdges {
  public:
-  /// `direct` is true if the IDs in the edges are the nodes. `max` is the maximum number of edges.
+  /// `direct` is true if the IDs in the edges are the nodes. `max` is the expected maximum number of edges,
+  /// without reverse edges.
   GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max);
 
+  /// Adds edges, which must have rules.values() values each, as the rules say: also in reverse, or without
+  /// self-loops.
   void add(const EdgeBatch& edges);
   /// Adds `edges` edges that write_run() of another object wrote to a file, starting at byte `begin`.
   void take_run(const std::filesystem::path& path, int64_t begin, int64_t edges);
@@ -59,13 +63,16 @@ class GraphEdges {
   /// Calls take() for each ID, in ascending order, with the number of edges that have it as a neighbour. Must
   /// not be called if `direct`.
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
-  /// Replaces IDs with nodes, unless they are nodes already. Throws UnknownId.
+  /// Replaces IDs with nodes, unless they are nodes already. Call it once, after seal(). Throws
+  /// UnknownId, which is not an Error.
   void relabel(const NodeIndex& index);
-  /// Renumbers the nodes according to `index`.
+  /// Renumbers the nodes: `index` maps each node to its new number. Call it after relabel().
   void renumber(const NodeIndex& index);
-  /// Writes indptr and indices in the same way as write().
+  /// Writes indptr and indices in the same way as write(). Errors: also those of write().
   void write_topology(int64_t nodes, GraphWriter& writer) const;
-  /// Writes indptr, indices and the values of edges; must be the last call.
+  /// Writes indptr, indices and the values of edges; must be the last call. `progress` gets the number of
+  /// edges that were read. Errors: also InputError (an edge of a node from `nodes` on, as in a damaged
+  /// shard).
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
 
   /// Reads the edges in order: the key is edge_key(), the payload are the values. Valid after relabel().

@@ -32,6 +32,7 @@ struct GraphScratch {
   // sort of the rows of nodes exists (kAlone).
   static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
 
+  /// Returns the options of a sort that uses `percent` of the memory. `name` must be unique in the folder.
   ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t max) const {
     return {.folder = folder,
             .name = name,

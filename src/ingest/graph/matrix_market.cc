@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::string_view kBanner = "%%matrixmarket";
-constexpr int64_t kMaxSize = int64_t{1} << 32;  // Nodes of a graph.
+constexpr int64_t kMaxSize = int64_t{1} << 32;  // Maximum number of nodes of a graph.
 
 std::string lower(std::string_view text) {
   std::string result(text);

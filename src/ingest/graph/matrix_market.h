@@ -16,7 +16,7 @@ struct MatrixMarket {
 
 /// Reads these lines; returns nullopt for a file that does not begin with `%%MatrixMarket`. Errors:
 /// InputError with file and line for a matrix that is not a graph, such as one that is dense, complex or not
-/// square.
+/// square, and for a file named .mtx without this beginning; Failure; BudgetExceeded.
 std::optional<MatrixMarket> read_matrix_market(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -13,7 +13,7 @@ namespace plimsoll {
 /// Maximum number of nodes of an ingested graph: their indices are u32.
 inline constexpr int64_t kMaxGraphNodes = int64_t{1} << 32;
 
-/// Thrown if two texts have the same hash. With another seed, they have different hashes.
+/// Thrown if two texts have the same hash. With another seed, they have different hashes. It is not an Error.
 struct HashCollision {};
 
 /// Maps IDs to nodes. Stores pairs of ID and node, sorted by ID, on disk if they do not fit into memory. An
@@ -29,6 +29,8 @@ class NodeIndex {
 
   int64_t nodes() const { return nodes_; }
 
+  /// Reads the pairs by ascending ID. The index must outlive it. next() must return true before id() and
+  /// node() are called.
   class Reader {
    public:
     explicit Reader(const NodeIndex& index) : index_(index) {
@@ -63,13 +65,13 @@ class NodeIndex {
   bool has_nodes_ = false;
 };
 
-/// Thrown for an ID that belongs to no node.
+/// Thrown for an ID that belongs to no node. It is not an Error, so callers must catch it.
 struct UnknownId {
   uint64_t id;
 };
 
-/// Calls take(node, payload) for each of `records`: `node` is the node whose ID is the key of the record.
-/// Throws UnknownId.
+/// Calls take(node, payload) for each of `records`, which must be sealed: `node` is the node whose ID is the
+/// key of the record. Throws UnknownId.
 template <typename Take>
 void join(const ExternalSort& records, const NodeIndex& index, const Take& take) {
   ExternalSort::Reader record = records.read();

@@ -23,10 +23,11 @@ using NodeKeys = Vector<uint32_t, Tag::columns>;
 /// samples that contain the node if all nodes are seeds, with 15, 10 and 5 neighbours per hop. Pre-sampling
 /// would estimate this number (Yang et al., "GNNLab", EuroSys 2022, section 6). Needs 16 bytes per node.
 /// `partition`: nodes are grouped into parts of about 16,384 nodes with few edges between parts
-/// (stream_partition). Needs 12 bytes per node.
+/// (stream_partition). Needs 8 bytes per node.
 ///
-/// The topology is read in order, with up to `memory` bytes of Tag::cache. The result is the same on every
-/// machine. `order` must be frequency or partition. Errors: those of DiskTopology; BudgetExceeded.
+/// The topology is read in order, with up to `memory` bytes of Tag::cache, or with DiskTopology's minimum if
+/// this is more. The result is the same on every machine. `order` must be frequency or partition. Errors:
+/// InputError (not a graph), those of DiskTopology, BudgetExceeded.
 NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory);
 
 }  // namespace plimsoll

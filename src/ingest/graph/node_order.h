@@ -13,6 +13,7 @@ namespace plimsoll {
 /// is too small. Not thread-safe. Errors of all functions: Failure (disk), BudgetExceeded.
 class NodeOrder {
  public:
+  /// `scratch` must outlive this object.
   NodeOrder(const GraphScratch& scratch, int64_t nodes);
 
   /// Adds a node, 0 .. nodes-1, its ID in the previous index, and its key. Each node must be added once.

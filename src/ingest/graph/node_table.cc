@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
 constexpr std::array<std::string_view, 9> kMissingWords = {"",    "NA",   "N/A",  "NaN", "nan",
                                                            "NAN", "null", "NULL", "None"};
 
-// Calls next(number) for each word of a field.
+// Calls next(word) for each word of a field.
 template <typename Next>
 void for_each_word(std::string_view field, const Next& next) {
   for (std::string_view rest = trim(field); !rest.empty();) next(take_word(rest));
@@ -283,7 +283,7 @@ bool NodeTable::next_row(LineReader& lines, std::string_view& line) const {
 
 void NodeTable::add_label(std::string label) {
   constexpr size_t kNode = 4 * sizeof(void*);  // Bytes of a map node in addition to its pair.
-  // Two copies in the list of names, and those of the tables and the manifest.
+  // Two copies in the list of names while it grows, and those of the tables and of the manifest.
   constexpr int64_t kCopies = 5;
   charge_.add(heap_piece(kNode + sizeof(std::pair<const std::string, int64_t>)) +
               kCopies * (static_cast<int64_t>(sizeof(std::string)) + heap_bytes(label)));
@@ -294,8 +294,8 @@ void NodeTable::add_known_labels(const std::vector<std::string>& labels) {
   for (const std::string& label : labels) add_label(label);
 }
 
-// If labels are numbers, these are the classes; otherwise numbers the classes in the byte order of their
-// labels.
+// Numbers the classes in the order of their labels: by number if all labels are whole numbers, otherwise by
+// bytes.
 void NodeTable::number_classes() {
   std::vector<std::string> labels;
   for (const auto& [label, unused] : labels_seen_) labels.push_back(label);

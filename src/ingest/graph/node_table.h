@@ -21,7 +21,7 @@ namespace plimsoll {
 struct NodeTableOptions {
   std::filesystem::path table = {};  ///< Text, plain, zstd or gzip; empty: no text.
   /// Whether the text has a header; nullopt: it has one if options name columns, or if its first ID is not a
-  /// number.
+  /// number. If the first line may be either, the constructor throws UsageError.
   std::optional<bool> header = std::nullopt;
   std::string id = {};     ///< Column of the IDs; empty: the first. Text only.
   std::string label = {};  ///< Column of the labels; empty: no labels.
@@ -41,7 +41,7 @@ struct NodeTableOptions {
 };
 
 /// Reads the data of nodes row by row. Not thread-safe. Errors of all functions: InputError with file and
-/// line, or row.
+/// line, or row; UsageError (options); Failure; BudgetExceeded.
 class NodeTable {
  public:
   /// Reads the header, and the first row to find the number of features.
@@ -55,7 +55,7 @@ class NodeTable {
   }
   /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
-  /// Number of rows; for texts it is known after scan().
+  /// Number of rows. For texts it is -1 until scan() has counted them.
   int64_t rows() const { return rows_; }
   /// Number of features per node, F.
   size_t width() const { return names_.size(); }
@@ -70,7 +70,7 @@ class NodeTable {
   bool has_splits() const { return !options_.split.empty(); }
   const std::vector<std::string>& feature_names() const { return names_.all(); }
   std::vector<std::filesystem::path> files() const;
-  /// The first file, for error messages.
+  /// The first file, for error messages. There must be one.
   std::string path() const { return files().front().string(); }
   /// Returns sentences about values that are rounded.
   std::vector<std::string> notes() const;
@@ -80,18 +80,18 @@ class NodeTable {
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
   /// The line of the text that has the first row; known after scan().
   int64_t first_line() const { return first_line_; }
-  /// classes() is the number of classes, 0 without labels; class_names() is empty if the labels are whole
-  /// numbers from 0. Both are known after scan().
+  /// classes() is the number of classes, 0 without labels; class_names() is empty if the labels are the whole
+  /// numbers from 0 without gaps, or from an array. Both are known after scan().
   int64_t classes() const { return classes_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
 
   struct Row {
-    Vector<float, Tag::ingest> x;        ///< [F].
+    Vector<float, Tag::ingest> x;        ///< [F]; empty if features are linked.
     Vector<float, Tag::ingest> targets;  ///< [T].
     int64_t y = -1;
     int split = -1;  ///< Index into kGraphSplits.
   };
-  /// Reads all rows, in order.
+  /// Reads all rows, in order, after scan(). A row is valid during the call of `take`.
   void read(const std::function<void(const Row&)>& take) const;
 
  private:

@@ -32,8 +32,8 @@ double cubed(uint32_t bits) {
   return u * u * u;
 }
 
-// Approximately normal with mean 0 and variance 1, from 64 bits: the sum of four groups of 16 bits, which is
-// the same on every machine.
+// Returns an approximately normal number with mean 0 and variance 1, made from 64 bits: the sum of four
+// groups of 16 bits, which is the same on every machine.
 float bell(uint32_t a, uint32_t b) {
   const auto sum = static_cast<int32_t>((a & 0xFFFF) + (a >> 16) + (b & 0xFFFF) + (b >> 16)) - 2 * 65535;
   return static_cast<float>(sum) * static_cast<float>(1.7320508 / 65536);
@@ -96,7 +96,7 @@ class MadeUpGraph {
     }
   }
 
-  // 10 % are for training, 5 % for validation and 10 % for testing.
+  // Returns the split of a node, or -1: 10 % are for training, 5 % for validation and 10 % for testing.
   int split(int64_t node) const {
     const auto bits = philox_(philox_counter(Purpose::simulation, kNode, 0, static_cast<uint32_t>(node), 0));
     const uint32_t percent = static_cast<uint32_t>(uint64_t{bits[1]} * 100 >> 32);
@@ -104,7 +104,7 @@ class MadeUpGraph {
   }
 
  private:
-  // Both must be below 2^32.
+  // Returns a * b mod V. Both must be below 2^32, so that the product fits.
   uint64_t times(uint64_t a, uint64_t b) const { return a * b % nodes_; }
   uint64_t place_of(int64_t node) const { return times(static_cast<uint64_t>(node), inverse_); }
   uint32_t node_at(uint64_t place) const { return static_cast<uint32_t>(times(place, step_)); }
@@ -130,7 +130,7 @@ class MadeUpGraph {
     while (place >= first_place(community + 1)) ++community;
     return community;
   }
-  // A power law with exponent 2.5: proportional to (rank / size)^(-2/3), whose mean is 3.
+  // Returns a degree from a power law with exponent 2.5, proportional to (rank / size)^(-2/3) with mean 3.
   int64_t degree(uint64_t place, int64_t community, int64_t node) const {
     const uint64_t first = first_place(community);
     const auto size = static_cast<double>(first_place(community + 1) - first);

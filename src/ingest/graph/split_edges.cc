@@ -13,10 +13,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kNoSplit = kGraphSplits.size();  // No split.
+constexpr size_t kNoSplit = kGraphSplits.size();  // Stands for no split.
 constexpr size_t kWrittenAtOnce = 1 << 14;  // Number of edges, nodes or values that are written at once.
 
-// A hash of two words of a pair of nodes; it does not depend on the order of the nodes.
+// Hashes a pair of nodes to two words, whatever the order of the nodes.
 struct PairHash {
   Philox philox;
   std::array<uint64_t, 2> operator()(int64_t a, int64_t b) const {
@@ -103,7 +103,7 @@ class EdgeSplit {
 
   static double share_of(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-  // kNoSplit means that the edge is kept and is not predicted.
+  // Returns the split of a pair. kNoSplit means that the edge is kept and is not predicted.
   size_t split_of(int64_t node, int64_t neighbour) const {
     const auto words = hash_(node, neighbour);
     const double share = share_of(words[0]);

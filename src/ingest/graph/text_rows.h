@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// Returns whether a file may be text: its first bytes, decompressed, have no control characters except tabs
-/// and line ends.
+/// Returns whether a file may be text: its first 4 KiB, decompressed, have no control characters except white
+/// space. Errors: those of InputStream.
 bool begins_as_text(const std::filesystem::path& path);
 
 /// Reads, in order, the rows of numbers in a text without a header, such as OGB's node-feat.csv.gz. Not
-/// thread-safe. Errors: InputError with file, line and column; BudgetExceeded.
+/// thread-safe. Errors: InputError with file, line and column; Failure; BudgetExceeded.
 class TextRows {
  public:
   explicit TextRows(const std::filesystem::path& path);
