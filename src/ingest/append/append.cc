@@ -219,7 +219,7 @@ bool AppendBuild::has_split_files() const {
   return std::ranges::any_of(options_.splits, [](const fs::path& path) { return !path.empty(); });
 }
 
-// Splits of a table are numbers of its rows, those of files are IDs of all nodes, so both cannot be mixed.
+// A table has a split for each of its rows, and files list IDs of all nodes, so the two cannot be mixed.
 void AppendBuild::require_same_splits() const {
   const bool by_table = !base_.options.nodes.split.empty();
   if (has_split_files() && by_table)

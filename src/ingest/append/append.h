@@ -6,10 +6,12 @@
 
 namespace plimsoll {
 
-/// Makes a graph of the base's edges and nodes and of new ones (GraphIngestOptions::append). Its bytes are
-/// those of one ingest of all files with the IDs' kind of the base, except for the provenance. Each column
-/// that changes is read once, in order, and compared with its checksum; the others are shared by links. The
-/// base does not change. Errors: those of ingest_graph().
+/// Makes a graph of the base's edges and nodes and of new ones (GraphIngestOptions::append). The columns have
+/// the bytes of one ingest of all files, with IDs of the base's kind; only the provenance differs. A
+/// column that changes is read in order and compared with its checksum, except the columns of IDs and
+/// names of nodes, which are not compared. The other columns are shared by links. The base does not change.
+/// `edges` are the new edges; `provenance` is the result of append_provenance(). Errors: those of
+/// ingest_graph().
 GraphIngestResult append_graph(const GraphIngestOptions& options, const BaseGraph& base,
                                const EdgeList& edges, const Json& provenance, const GraphProgress& progress,
                                FileSystem& files);

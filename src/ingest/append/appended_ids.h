@@ -12,18 +12,20 @@
 namespace plimsoll {
 
 /// The IDs of a graph whose IDs are not 0 .. V-1, and new ones: numbers, or texts and their hashes. Sorts
-/// them on disk. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// them on disk. Not thread-safe. Errors: InputError (damaged names of nodes), Failure (disk),
+/// BudgetExceeded, those of scratch.tick().
 class AppendedIds {
  public:
-  /// `base` and `scratch` must outlive this object. `seed` is that of the hashes of texts.
+  /// `base` and `scratch` must outlive this object. `seed` is the seed of the hashes of texts.
   AppendedIds(const BaseGraph& base, const GraphScratch& scratch, uint64_t seed);
 
   /// Adds an ID that is a node: the number, or its text.
   void add(uint64_t id, std::string_view text);
   /// Adds both ends of edges.
   void add_ends(const EdgeBatch& edges) { gather_ends(edges, numbers_.get(), texts_.get()); }
-  /// Numbers all IDs in their order, and writes the column of IDs or names, which is shared with the base if
-  /// there are no new ones. Must be called once, after all IDs have been added. Throws HashCollision.
+  /// Numbers all IDs in their order, and writes the column of IDs or the columns of names, or shares them
+  /// with the base if there are no new IDs. Must be called once, after all IDs have been added. Throws
+  /// HashCollision.
   void number(InsertedNodes& nodes, GraphWriter& writer);
 
   /// Maps all IDs, or their hashes, to nodes. Valid after number().

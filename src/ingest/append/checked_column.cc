@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kPiece = kMiB;  // Hashed at once, so that short rows cost little.
+constexpr size_t kPiece = kMiB;  // Bytes hashed at a time, so that short rows cost little.
 
 }  // namespace
 

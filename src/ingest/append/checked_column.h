@@ -12,10 +12,11 @@ namespace plimsoll {
 /// once. Not thread-safe.
 class CheckedColumn {
  public:
-  /// The set must outlive this object. A column that the set does not have is not compared.
+  /// The set must outlive this object. If the set does not have the column, nothing is compared.
   CheckedColumn(const DataSetView& set, std::string name);
 
-  /// Call it before the first `rows` rows are read. Several calls read the column once.
+  /// Adds the first `rows` rows to the checksum. Call it before they are read, with rising numbers, so that
+  /// each page is read from the disk once.
   void read_to(int64_t rows);
   /// Reads the rest and compares. Errors: InputError that names the column.
   void finish();

@@ -10,14 +10,14 @@ namespace plimsoll {
 
 /// The places of new nodes among those of an older graph. Nodes are in the order of their IDs, so a new node
 /// may come before old ones; old nodes keep their order. Needs 4 bytes for each new node that is before the
-/// last old one, and 1 byte for 64 old nodes (Tag::ingest). Thread-safe after the last add().
+/// last old one, and 1 byte for 64 old nodes (Tag::ingest). Thread-safe after seal(). Errors: BudgetExceeded.
 class InsertedNodes {
  public:
   /// `old_nodes` is the number of nodes of the older graph.
   explicit InsertedNodes(int64_t old_nodes) : old_nodes_(old_nodes) {}
 
   /// Adds the next new node, which comes before the old node `before`; it is `old_nodes` for a node after all
-  /// others. `before` must not decrease. Errors: BudgetExceeded.
+  /// others. `before` must not decrease.
   void add(int64_t before) {
     if (before < old_nodes_)
       before_.push_back(static_cast<uint32_t>(before));

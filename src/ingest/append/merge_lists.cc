@@ -51,7 +51,7 @@ class ListMerge {
   }
 
  private:
-  /// The columns of old edges that have values.
+  /// Indices into columns_.
   enum Column { kIndptr, kIndices, kWeights, kFeatures };
 
   void next_added() {
@@ -61,7 +61,8 @@ class ListMerge {
   }
   uint32_t added_neighbour() const { return static_cast<uint32_t>(added_.key()); }
 
-  // Returns the edge at which the row of an old node starts; of the number of old nodes, the end.
+  // Returns the edge at which the row of an old node starts. For the number of old nodes, returns the end of
+  // the last row.
   int64_t start_of(int64_t row) const {
     const std::span<const int64_t> indptr = base_.indptr();
     const int64_t start = indptr[static_cast<size_t>(row)];
@@ -80,7 +81,7 @@ class ListMerge {
           fmt::format("edge {}: its neighbour {} is not one of {} nodes", edge, old, base_.nodes()));
     return static_cast<uint32_t>(nodes_.new_of_old(old));
   }
-  // Reads old edges up to `end` into the checks.
+  // Adds `rows` rows and their edges, which end at `end`, to the checksums.
   void check_to(int64_t rows, int64_t end) {
     columns_[kIndptr].read_to(rows + 1);
     for (const Column column : {kIndices, kWeights, kFeatures}) columns_[column].read_to(end);
@@ -137,7 +138,7 @@ class ListMerge {
         rules_.features > 0 ? part(base_.edge_attr(), base_.edge_features()) : std::span<const float>{});
   }
 
-  // Merges one old row with its new edges, if it has any. Of edges with the same ends, old ones are first.
+  // Merges one old row with its new edges, if it has any. Old edges come before new ones with the same ends.
   void merge_row(int64_t old, int64_t offset) {
     const int64_t row = old + offset;
     const int64_t start = start_of(old);

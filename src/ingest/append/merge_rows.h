@@ -19,13 +19,14 @@ struct NewRows {
   bool splits_of_all = false;
   /// Whether splits are written in the order of their first nodes, as those of a table are.
   bool splits_by_node = false;
-  /// The stored type of x, if nodes are new.
+  /// The stored type of x; used only if there are new nodes.
   StoredAs x = {};
 };
 
 /// Writes x, y, the values to predict and the splits of an older graph with new nodes. Columns without
 /// changes are shared with the older graph (shared_column.h); others are read once and compared with their
-/// checksums. Errors: InputError (a damaged column), Failure (disk), BudgetExceeded.
+/// checksums. If the older graph has x and there are new nodes, added.rows must have x, too. Errors:
+/// InputError (a damaged column), Failure (disk), BudgetExceeded, those of scratch.tick().
 void merge_rows(const GraphView& base, const InsertedNodes& nodes, const NewRows& added,
                 const GraphScratch& scratch, GraphWriter& writer);
 

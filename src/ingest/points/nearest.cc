@@ -55,7 +55,7 @@ class Nearest {
     if (!full()) return std::numeric_limits<double>::infinity();
     return found_.back().first * kSlack + std::numeric_limits<double>::min();
   }
-  bool addPoint(double distance, uint32_t number) {  // NOLINT(readability-identifier-naming): likewise
+  bool addPoint(double distance, uint32_t number) {  // NOLINT(readability-identifier-naming): as above
     const uint32_t point = points_[number];
     if (point == self_) return true;
     const std::pair entry(distance, point);

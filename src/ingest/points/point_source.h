@@ -26,7 +26,7 @@ struct PointSet {
 };
 
 /// A sequence of point sets. Not thread-safe. Errors of all functions: InputError that names file and line,
-/// or set and point; BudgetExceeded.
+/// or set and point; Failure; BudgetExceeded.
 class PointSource {
  public:
   virtual ~PointSource() = default;
@@ -37,10 +37,11 @@ class PointSource {
   /// Number of sets; 0 if it is not known in advance.
   virtual int64_t sets() const { return 0; }
 
-  /// Opens an array [sets, points, numbers] (.npy, f32), in which the first two or three numbers, given by
-  /// `dimensions`, are coordinates; or a text with a header and the columns graph, x, y and, optionally, z
-  /// and label. All other numbers or columns are features. Errors: those above, and UsageError for
-  /// `dimensions`.
+  /// Opens an array [sets, points, numbers] (.npy, f32), in which the first two or three numbers are
+  /// coordinates, as `dimensions` says; 0 stands for three, or for two if there are only two. Otherwise opens
+  /// a text with a header and the columns graph, x, y and, optionally, z and label, for which `dimensions`
+  /// must be 0. All other numbers or columns are features. A missing z is 0. Errors: those above, and
+  /// UsageError for `dimensions`.
   static std::unique_ptr<PointSource> open(const std::filesystem::path& path, int64_t dimensions);
 };
 

@@ -10,7 +10,7 @@ namespace plimsoll {
 struct PointsOptions {
   std::filesystem::path source = {};
   std::filesystem::path out = {};
-  int64_t neighbours = 8;  ///< K: number of incoming edges of each point, from its nearest other points.
+  int64_t neighbours = 8;  ///< K, 1 to 65,535: number of nearest other points with an edge to a point.
   /// Number of coordinates per point in an array, 2 or 3; 0: 3 if points have at least three numbers,
   /// otherwise 2.
   int64_t dimensions = 0;
@@ -34,9 +34,10 @@ struct PointsResult {
 };
 
 /// Makes a `graph_set` from point sets. Nodes have coordinates, and each has edges from its K nearest other
-/// points. One set at a time is in memory. `progress` is called with the number of graphs done and the total,
-/// which is 0 if unknown. Errors: InputError (file and line, or set and point), UsageError (options),
-/// BudgetExceeded; the output is then unchanged.
+/// points. Points without features get one feature, `constant`, which is 1. One set at a time is in memory.
+/// `progress` is called with the number of graphs done and the total, or 0 if the total is unknown; it may
+/// throw to stop. Errors: InputError (file and line, or set and point), UsageError (options), Failure (disk),
+/// BudgetExceeded, Interrupted; the output is then unchanged.
 PointsResult ingest_points(const PointsOptions& options,
                            const std::function<void(int64_t, int64_t)>& progress);
 

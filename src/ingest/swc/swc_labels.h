@@ -11,14 +11,15 @@
 namespace plimsoll {
 
 /// The classes of files, from a table whose header has the columns `file` and `label`. Fields are separated
-/// by tabs, commas or blanks. Classes are numbered in the byte order of their labels. Not thread-safe.
+/// as Delimited::open() determines. Classes are numbered in the byte order of their labels. Not thread-safe.
 class SwcLabels {
  public:
   /// Reads the table. Errors: InputError with file and line (a missing column, a duplicate file, a missing
-  /// field), BudgetExceeded.
+  /// field), Failure, BudgetExceeded.
   explicit SwcLabels(const std::filesystem::path& path);
 
-  /// Returns the class of a file and marks the file as used; -1 if the table does not contain it.
+  /// Returns the class of a file, whose name is from SwcSource::next(), and marks the file as used; -1 if the
+  /// table does not contain it.
   int64_t find(const std::string& file);
   const std::vector<std::string>& classes() const { return classes_; }
   struct Unused {

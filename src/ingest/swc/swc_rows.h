@@ -20,10 +20,11 @@ struct SwcRows {
   Vector<Point, Tag::ingest> points;
 };
 
-/// Reads lines of `id type x y z radius parent`, in any order. Fields are separated by blanks or tabs;
-/// additional fields are ignored. Comments start with #, and `SCALE sx sy sz` in a comment multiplies all
-/// coordinates. `name` is used in error messages. Errors: InputError with file and line for invalid lines,
-/// numbers that are not finite, and a file without points; BudgetExceeded.
+/// Replaces `rows` with the points in lines of `id type x y z radius parent`, in any order. Fields are
+/// separated by blanks or tabs; additional fields are ignored. Comments start with #, and `SCALE sx sy sz` in
+/// a comment multiplies all coordinates, but not radii; the last such comment applies. `name` is used in
+/// error messages. Errors: InputError with file and line for invalid lines, numbers that are not finite, and
+/// a file without points; BudgetExceeded.
 void read_swc(std::string_view text, const std::string& name, SwcRows& rows);
 
 }  // namespace plimsoll

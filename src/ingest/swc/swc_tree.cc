@@ -37,7 +37,8 @@ class SwcForest {
   bool is_soma(size_t p) const { return point(p).type == kSoma; }
   const Numbers& roots() const { return roots_; }
 
-  /// soma_of() returns the first soma point of a tree, or kNone; size_of() the number of points of the tree.
+  /// soma_of() returns a soma point of a tree, or kNone: the root if it is one, otherwise the one with the
+  /// lowest id. size_of() returns the number of points of the tree.
   int32_t soma_of(int32_t root) const { return soma_[static_cast<size_t>(root)]; }
   int64_t size_of(int32_t root) const { return size_[static_cast<size_t>(root)]; }
   /// Returns the root whose row is first in the file.
@@ -181,7 +182,7 @@ class SwcForest {
            fmt::format("a tree: the point is on a cycle of {} points, each the parent of the next", length));
   }
 
-  // Returns the soma of a tree: its points, if all are connected below the first of them.
+  // Returns the soma of a tree; it has no points unless all soma points are connected.
   Soma soma_at(int32_t root) const {
     Soma soma;
     int64_t tops = 0;
@@ -206,7 +207,7 @@ class SwcForest {
   Numbers order_;             // Rows by id.
   Numbers parent_;            // Parents of points.
   Numbers begin_, children_;  // Children of point p: children_[begin_[p]] .. children_[begin_[p + 1] - 1].
-  Numbers size_, soma_;       // By root: the number of points of the tree, and its first soma point.
+  Numbers size_, soma_;       // By root: what size_of() and soma_of() return.
   Numbers roots_;
 };
 

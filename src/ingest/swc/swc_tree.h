@@ -9,8 +9,9 @@
 namespace plimsoll {
 
 struct SwcTreeOptions {
-  bool root_at_soma = true;  ///< Use the soma as root; if false, the first root of the file.
-  /// Keep every tree of a forest; if false, only the tree with the soma or, without a soma, the largest.
+  bool root_at_soma = true;  ///< Use the soma as root; if false, keep the roots of the file.
+  /// Keep every tree of a forest. If false, keep only one: with root_at_soma the largest tree with a soma or,
+  /// without any soma, the largest; otherwise the tree whose root is first in the file.
   bool split = false;
 };
 
@@ -35,15 +36,17 @@ struct SwcChanges {
   void add(const SwcChanges& more);
 };
 
-/// Makes the trees of a file. A soma of several connected points, such as the three points of NeuroMorpho or
-/// a chain, becomes one node with the mean of their positions and radii. With root_at_soma, a tree that has a
-/// soma is rerooted at the soma. Segments of length 0 are kept. Errors: InputError with file and line for a
-/// duplicate id, a missing parent and a cycle; BudgetExceeded.
+/// Makes the trees of a file, and adds the counts of its changes to `changes`. A soma of several connected
+/// points, such as the three points of NeuroMorpho or a chain, becomes one node with the mean of their
+/// positions and radii. With root_at_soma, a tree that has a soma is rerooted at the soma. Segments of length
+/// 0 are kept. Errors: InputError with file and line for a duplicate id, a missing parent and a cycle;
+/// BudgetExceeded.
 SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTreeOptions& options,
                       SwcChanges& changes);
 
 /// Keeps roots, branch points, ends and points where the type changes. Replaces the points between them by
-/// points at equal steps of at most `step`, with interpolated radii. Errors: BudgetExceeded.
+/// points at equal steps of at most `step`, above 0, with interpolated radii. Between two kept points there
+/// are at most 2^24 steps, even if they are then longer. Errors: BudgetExceeded.
 SwcTree resample(const SwcTree& tree, double step);
 
 }  // namespace plimsoll

@@ -10,14 +10,14 @@
 
 namespace plimsoll {
 
-/// Reads the regular files of a tar archive in the order of the archive. Supports ustar, with the long names
-/// of GNU and pax. Nothing is unpacked to disk, and names are never used as paths. Not thread-safe. Errors of
-/// all functions: InputError (archive and byte; damaged or truncated), BudgetExceeded.
+/// Reads the regular files of a tar archive in the order of the archive. Supports ustar, with the long
+/// names of GNU and pax. Nothing is unpacked to disk, and names are never used as paths. Not thread-safe.
+/// Errors of all functions: InputError (archive and byte; damaged or truncated), Failure, BudgetExceeded.
 class TarReader {
  public:
   explicit TarReader(const std::filesystem::path& path);
 
-  /// Advances to the next regular file; returns false after the last one.
+  /// Advances to the next regular file; returns false after the last one. Call it before the functions below.
   bool next();
   const std::string& name() const { return name_; }
   int64_t bytes() const { return bytes_; }
