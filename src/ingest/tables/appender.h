@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Appends values to a column one at a time, and passes them to the writer a few thousand at a time. Not
-/// thread-safe. Call flush() at the end. Errors: Failure (disk).
+/// Appends values to a column one at a time, and passes them to the writer 256 at a time. Not thread-safe.
+/// Call flush() at the end. `writer` must outlive this object. Errors: Failure (disk).
 template <typename T>
 class Appender {
  public:

@@ -18,7 +18,7 @@ class ArrowTable {
   };
 
   /// Takes ownership of the stream. `name` is for messages. Errors: InputError (not a table; two columns with
-  /// the same name).
+  /// the same name; a stream that was read before), those of the stream.
   ArrowTable(std::string name, ArrowArrayStream& stream);
   ~ArrowTable();
   ArrowTable(const ArrowTable&) = delete;
@@ -29,11 +29,13 @@ class ArrowTable {
   const std::vector<Column>& columns() const { return columns_; }
   /// Returns the index of a column, or -1.
   int64_t find(const std::string& column) const;
-  /// Advances to the next batch; returns false at the end. Errors: InputError, BudgetExceeded.
+  /// Advances to the next batch, and releases the last one; returns false at the end. Errors: InputError,
+  /// Failure (no memory), BudgetExceeded, those of the stream.
   bool next();
   /// Number of rows in the current batch.
   int64_t rows() const { return batch_.length; }
-  /// Copies rows of one column of the current batch. Errors: InputError.
+  /// Copies rows of one column of the current batch. Texts are views that are valid until next(). Errors:
+  /// InputError, BudgetExceeded.
   void read(size_t column, int64_t first, int64_t rows, Values& values) const;
   /// Returns "table 'users', column 'age'".
   std::string where(size_t column) const;

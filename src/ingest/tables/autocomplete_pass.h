@@ -19,7 +19,8 @@ namespace plimsoll {
 /// Failure (disk), BudgetExceeded.
 class AutocompletePass {
  public:
-  /// `task.cuts` must be set. `table` is the task's table, whose stream is opened again.
+  /// `task.cuts` must be set, with `val` not after `test`. `table` is the task's table, whose stream is
+  /// opened again. The arguments must outlive this object.
   AutocompletePass(const TaskSpec& task, const TableSpec& table, DataSetWriter& set);
 
   /// Reads all rows, once. `progress` is called with the number of rows read. Returns the entries of the

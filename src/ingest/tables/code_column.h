@@ -11,15 +11,18 @@
 namespace plimsoll {
 
 /// Writes the codes of the texts of a column, and their vocabulary. Unless `is_forced`, the column is dropped
-/// if there are more texts than TextVocabulary allows, or if hardly any text occurs twice. Not thread-safe.
-/// Errors of all members: Failure (disk), BudgetExceeded.
+/// if there are more texts than TextVocabulary allows, or if hardly any text occurs twice: if there are more
+/// than 256 texts, and more than half as many texts as values. Not thread-safe. Errors of all members:
+/// Failure (disk), BudgetExceeded.
 class CodeColumn {
  public:
+  /// `files` must outlive this object.
   CodeColumn(const ColumnFiles& files, bool is_forced);
 
   /// Whether the column was dropped and its file removed; values are then no longer added.
   bool is_dropped() const { return writer_ == nullptr; }
-  /// Appends the code of each value, -1 for a missing one.
+  /// Appends the code of each value, -1 for a missing one. Whole numbers are treated as texts. Not to be
+  /// called once the column is dropped.
   void add(const Values& values);
   /// Completes the files, or drops them, and adds the vocabulary or the reason to `entry`, the column's entry
   /// in the manifest.

@@ -15,7 +15,7 @@ namespace plimsoll {
 /// missing, a mask of missing values. Not thread-safe.
 class ColumnFiles {
  public:
-  /// `owner` has the first parts of the files' names, such as {"users"}.
+  /// `owner` has the first parts of the files' names, such as {"users"}. `set` must outlive this object.
   ColumnFiles(DataSetWriter& set, std::vector<std::string> owner, std::string name)
       : set_(set), owner_(std::move(owner)), name_(std::move(name)) {}
 
@@ -30,6 +30,7 @@ class ColumnFiles {
   int64_t rows() const { return rows_; }
   int64_t missing() const { return missing_; }
 
+  /// Appends rows to the mask: 1 for a value, 0 for a missing one.
   void add_validity(std::span<const uint8_t> valid);
   /// Completes the mask, and returns the first keys of the column's entry in the manifest.
   Json finish(std::string_view meaning);
@@ -43,7 +44,8 @@ class ColumnFiles {
   int64_t missing_ = 0;
 };
 
-/// Replaces the column `name` of type From with one of type To, which has the numbers that `change` returns.
+/// Replaces the column `name` of type From, with rows of the shape `row`, with one of type To, which has the
+/// numbers that `change` returns. Errors: those of DataSetWriter::rewrite().
 template <typename From, typename To, typename Change>
 void store_as(DataSetWriter& set, const std::string& name, const std::vector<int64_t>& row,
               const Change& change) {
@@ -59,8 +61,9 @@ void store_as(DataSetWriter& set, const std::string& name, const std::vector<int
   });
 }
 
-/// Stores a column of whole numbers from `min` to `max` in the narrowest type. `change` is applied to each
-/// number.
+/// Stores a column in the narrowest type of whole numbers that holds `min` to `max`, the limits of the
+/// results of `change`. `change` is applied to each number, except in a column of int64 that stays int64 and
+/// is not rewritten.
 template <typename From, typename Change>
 void store_whole(DataSetWriter& set, const std::string& name, int64_t min, int64_t max,
                  const Change& change) {

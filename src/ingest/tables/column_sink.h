@@ -15,17 +15,18 @@ namespace plimsoll {
 class ColumnSink {
  public:
   virtual ~ColumnSink() = default;
+  /// Appends rows. A category must not be given more rows once it is left out.
   virtual void add(const Values& values) = 0;
   /// Whether the column is left out, so that its values need not be read.
   virtual bool is_left_out() const { return false; }
   /// Completes the files of the column in the narrowest type that keeps every value, and returns its entry in
-  /// the manifest: {"name", "meaning", "column", ...}, or {"name", "reason"} if it is left out.
+  /// the manifest: {"name", "meaning", "column", ...}, or {"name", "reason"} if it is left out. Call it once.
   virtual Json finish() = 0;
 };
 
 /// Returns the writer of a column. `meaning` replaces the inferred one unless it is empty: number, category,
-/// time:UNIT or skip. `where` names the column in messages. Errors: UsageError for a meaning that the values
-/// cannot have.
+/// time:UNIT or skip. `where` names the column in messages. Errors: UsageError for an unknown meaning, or
+/// one that the values cannot have.
 std::unique_ptr<ColumnSink> make_column_sink(ColumnFiles files, const ArrowType& type,
                                              const std::string& meaning, const std::string& where);
 

@@ -24,7 +24,7 @@ uint64_t bits_of(double value) {
   return std::bit_cast<uint64_t>(value == 0 ? 0.0 : value);
 }
 
-// `valid` is empty if all rows have a value.
+// Summarizes the values of a column, without missing ones. `valid` is empty if all rows have a value.
 template <typename T>
 void summarize_as(Json& column, const NpyView& file, std::span<const uint8_t> valid) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;

@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// Counts distinct 64-bit values, up to a limit, so that it needs at most 2 MiB. Not thread-safe.
+/// Counts distinct 64-bit values, up to a limit, so that it needs at most 2 MiB, or 3 MiB while it grows. Not
+/// thread-safe. Errors: BudgetExceeded.
 class DistinctValues {
  public:
   static constexpr int64_t kMax = 65536;

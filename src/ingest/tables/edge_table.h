@@ -15,12 +15,12 @@
 namespace plimsoll {
 
 /// Makes an edge type from an event table. Each row is an edge from the row that its first foreign key names
-/// to the row that its second names, with the row's other columns and time. A row makes no edge if one of the
-/// two does not exist. Not thread-safe. Errors of all members: InputError, UsageError, Failure (disk),
-/// BudgetExceeded.
+/// to the row that its second names, with the other columns and the time of the row. A row makes no edge if
+/// one of the two does not exist. Not thread-safe. Errors of all members: InputError, UsageError, Failure
+/// (disk), BudgetExceeded.
 class EdgeTable {
  public:
-  /// Both node types must have been read.
+  /// Both node types must have been read. The arguments must outlive this object.
   EdgeTable(const TableSpec& spec, DataSetWriter& set, const TableScratch& scratch,
             const NodeTypeState& source, const NodeTypeState& target);
 
@@ -29,6 +29,7 @@ class EdgeTable {
   /// Returns the entries for the manifest.
   Json run(bool reverse, const std::function<void(int64_t)>& progress);
   int64_t edges() const { return edges_; }
+  /// Number of rows that have both foreign keys but make no edge.
   int64_t dangling() const { return rows_ - edges_ - missing_; }
 
  private:

@@ -28,7 +28,7 @@ struct NodeTypeState {
 /// InputError.
 class EdgeType {
  public:
-  /// `number` must be unique in the scratch folder. The states must outlive this object.
+  /// `number` must be unique in the scratch folder. `scratch` and the states must outlive this object.
   EdgeType(const TableScratch& scratch, int number, const ForeignKey& key, const NodeTypeState& source,
            const NodeTypeState& target, const KeyColumns& columns);
 
@@ -38,9 +38,10 @@ class EdgeType {
   bool is_ready() const { return source_.is_read && target_.is_read; }
   bool is_written() const { return is_written_; }
   /// Writes the lists of the target's nodes, sorted by (time, source), and with `reverse` also those of the
-  /// reverse edge type. Appends the entries for the manifest to `entries`. Errors: InputError if the types of
-  /// the keys differ.
+  /// reverse edge type. Appends the entries for the manifest to `entries`. Call it once, when is_ready().
+  /// Errors: InputError if the types of the keys differ.
   void write(DataSetWriter& set, bool reverse, Json& entries);
+  /// Number of edges, and of foreign keys without a row that has this key; valid after write().
   int64_t edges() const { return edges_; }
   int64_t dangling() const { return dangling_; }
 

@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// A key as 128 bits. A single whole number is stored in `sort` in a form that sorts like the number. Texts,
-/// and keys of several columns, are stored as two hashes of their bytes. Different keys with the same 128
-/// bits are not to be expected in any real table.
+/// A key as 128 bits. A single whole number, boolean or time is stored in `sort` in a form that sorts like
+/// the number. Texts, and keys of several columns, are stored as two hashes of their bytes. Different keys
+/// with the same 128 bits are not to be expected in any real table.
 struct KeyValue {
   uint64_t sort = 0;
   uint64_t check = 0;
@@ -26,14 +26,17 @@ class KeyColumns {
 
   /// The types of the columns, such as "integer" or "text, integer". Keys of different types are never equal.
   const std::string& types() const { return types_; }
-  /// Whether a key is a single whole number. `check` is then 0.
+  /// Whether a key is a single number, boolean or time. `check` is then 0.
   bool is_number() const { return is_number_; }
   const std::vector<size_t>& columns() const { return columns_; }
   /// Reads the keys of some rows of the current batch, except rows for which `kept` is 0. If `kept` is empty,
-  /// reads all.
+  /// reads all. Texts are valid until the next batch. Errors: InputError (a real number that is not whole, or
+  /// not below 2^53), BudgetExceeded.
   void read(const ArrowTable& table, int64_t first, int64_t rows, std::span<const uint8_t> kept);
+  /// The values of each column in the rows that read() has kept.
   const std::vector<Values>& values() const { return values_; }
   size_t rows() const { return values_[0].rows; }
+  /// Returns the key of a row, counted among the rows that read() has kept.
   KeyValue key(size_t row) const;
 
   /// Returns the key that is a whole number.

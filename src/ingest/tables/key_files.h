@@ -14,9 +14,11 @@ namespace plimsoll {
 /// Failure (disk), BudgetExceeded.
 class KeyFiles {
  public:
+  /// `set` must outlive this object.
   KeyFiles(DataSetWriter& set, std::string node_type, const ArrowTable& table,
            const std::vector<std::string>& columns);
 
+  /// Appends the keys of some rows. No key may be missing.
   void add(const KeyColumns& keys);
   /// Completes the files and returns the entry for the manifest, a list of the key's columns. A key that is
   /// the index of its row has no file.

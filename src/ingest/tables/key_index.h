@@ -20,10 +20,11 @@ namespace plimsoll {
 /// (disk), BudgetExceeded.
 class KeyIndex {
  public:
-  /// `name` must be unique in the scratch folder; `where` names the table in messages.
+  /// `name` must be unique in the scratch folder; `where` names the table in messages. `scratch` must outlive
+  /// this object.
   KeyIndex(const TableScratch& scratch, std::string name, std::string where, const KeyColumns& columns);
 
-  /// Adds the key of the next row.
+  /// Adds the key of the next row. Errors: also InputError if the key is missing.
   void add(const KeyValue& key);
   /// Ends the adding of keys. Errors: InputError, with both rows, if two rows have the same key.
   void seal();
@@ -34,7 +35,7 @@ class KeyIndex {
   bool is_consecutive() const { return sorted_ == nullptr; }
   /// Whether the key of each row is the index of the row.
   bool is_row_number() const { return is_consecutive() && (rows_ == 0 || KeyColumns::number(first_) == 0); }
-  /// Returns the row of a key, or -1. Call it only if is_consecutive().
+  /// Returns the row of a key that is not missing, or -1. Call it only if is_consecutive().
   int64_t row_of(const KeyValue& key) const {
     const uint64_t row = key.sort - first_;
     return row < static_cast<uint64_t>(rows_) ? static_cast<int64_t>(row) : -1;
@@ -44,6 +45,7 @@ class KeyIndex {
     return is_number ? sizeof(uint32_t) : sizeof(uint32_t) + sizeof(uint64_t);
   }
   bool is_number() const { return is_number_; }
+  /// The records by key. Call it after seal(), and only if not is_consecutive().
   const ExternalSort& sorted() const { return *sorted_; }
   /// Deletes the files of the index.
   void remove() {
@@ -82,7 +84,7 @@ struct KeyRecord {
 };
 
 /// Calls take(row, target) for each record of `foreign`, sorted by key. `target` is the row with that key in
-/// the index, or -1. The keys of both must be numeric, or those of both must be hashes.
+/// the index, or -1. Both must be sealed. The keys of both must be numeric, or those of both must be hashes.
 template <typename Take>
 void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& take) {
   const bool is_number = index.is_number();

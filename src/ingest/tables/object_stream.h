@@ -8,9 +8,9 @@
 namespace plimsoll {
 
 /// Returns the stream that `open` returns, which reads the objects of a table, with a check: at its end, and
-/// after an error, the objects must still be as they were when the table was found. Its functions throw
-/// InputError for an object that changed or vanished, and for one that cannot be read the errors of
-/// find_object(). The caller releases it.
+/// after an error, the objects must still be as they were when the table was found. This function
+/// and those of the stream throw InputError for an object that changed or vanished, the errors of
+/// find_object() for one that cannot be read, and those of `open`. The caller releases the stream.
 ArrowArrayStream stream_objects(const TableFiles& table, const std::function<ArrowArrayStream()>& open);
 
 }  // namespace plimsoll

@@ -11,7 +11,8 @@
 namespace plimsoll {
 
 /// Columns whose values are in the names of folders, as in `year=2024/month=1/part.parquet`. They are whole
-/// numbers if all values are whole numbers, otherwise texts. `__HIVE_DEFAULT_PARTITION__` is a missing value.
+/// numbers if all values are whole numbers, otherwise texts. `__HIVE_DEFAULT_PARTITION__` is a missing value,
+/// and %XX in a name is the byte XX.
 class PartitionColumns {
  public:
   /// Errors: InputError if the folders of files name different columns.

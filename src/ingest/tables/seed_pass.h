@@ -15,11 +15,12 @@
 namespace plimsoll {
 
 /// Converts the labels of one split of a task into seeds: nodes, times and targets, in the order of the rows.
-/// Like RelBench's loader, it leaves out a row whose entity has no node, whose time is missing, or whose list
-/// of target nodes is empty. Not thread-safe. Errors: InputError, UsageError, Failure (disk), BudgetExceeded.
+/// Like RelBench's loader, it leaves out a row if its entity has no node, its time is missing, or its list of
+/// target nodes is empty. Not thread-safe. Errors: InputError, UsageError, Failure (disk), BudgetExceeded.
 class SeedPass {
  public:
-  /// `destination` is null if the task has none. Both states must have an index.
+  /// `destination` is null if the task has none. Both states must have a sealed index. The arguments must
+  /// outlive this object.
   SeedPass(const TaskSpec& task, const TaskSplit& split, const NodeTypeState& entity,
            const NodeTypeState* destination, DataSetWriter& set, const TableScratch& scratch);
 

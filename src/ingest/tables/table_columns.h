@@ -16,13 +16,15 @@ namespace plimsoll {
 /// Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
 class TableColumns {
  public:
-  /// `owner` has the first parts of the names of the table's files, such as {"users"}.
+  /// `owner` has the first parts of the names of the table's files, such as {"users"}. The other arguments
+  /// must outlive this object.
   TableColumns(const TableSpec& spec, const ArrowTable& table, DataSetWriter& set,
                std::vector<std::string> owner);
 
-  /// Opens all columns except those in `keys`.
+  /// Opens all columns except the time and those in `keys`.
   void open_columns(const std::set<std::string>& keys);
-  /// Writes the times of some rows of the batch. Returns which rows have a time; empty if all have one.
+  /// Writes the times of some rows of the batch. Returns 1 for each row with a time and 0 for the others,
+  /// valid until the next call; empty if all have one.
   std::span<const uint8_t> add_times(int64_t first, int64_t rows);
   /// Writes the other columns of the same rows, except rows for which `kept` is 0.
   void add_values(int64_t first, int64_t rows, std::span<const uint8_t> kept);
@@ -31,6 +33,7 @@ class TableColumns {
 
   /// Returns the name of the column of times; empty if there is none.
   const std::string& time_column() const { return time_column_; }
+  /// Whether no time is before the time of an earlier row.
   bool times_rise() const { return times_rise_; }
 
  private:

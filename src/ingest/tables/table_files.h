@@ -24,8 +24,9 @@ struct TableFiles {
 };
 
 /// Returns the files of one table. `pattern` is a file, a pattern such as "orders/*.parquet", or a folder,
-/// which stands for all Parquet, Arrow and CSV files in it and in its partitions; or the URL of such in an
-/// object store. Errors: InputError if there are none, and those of find_object().
+/// meaning all Parquet, Arrow and CSV files in it and in its partitions; or the URL of one of these in an
+/// object store. Errors: InputError if there are none, UsageError (another kind of URL), and those of
+/// find_object().
 TableFiles find_table_files(const std::string& pattern);
 
 /// Returns the files of a table of one file; nothing if there is no such file. Errors: those of

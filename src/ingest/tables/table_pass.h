@@ -21,11 +21,13 @@ class TablePass {
   /// Creates the edge type of a foreign key of this table, whose columns are `columns`.
   using MakeEdges = std::function<EdgeType&(const ForeignKey& key, const KeyColumns& columns)>;
 
+  /// The arguments, except `make_edges`, must outlive this object. The constructor sets the index and the
+  /// time column of `state`, and run() the rest.
   TablePass(const TableSpec& spec, DataSetWriter& set, const TableScratch& scratch, NodeTypeState& state,
             const MakeEdges& make_edges);
 
-  /// Reads all rows. `progress` is called with the number of rows read. Returns the entry of the node type
-  /// for the manifest.
+  /// Reads all rows. Call it once. `progress` is called with the number of rows read. Returns the entry of
+  /// the node type for the manifest.
   Json run(const std::function<void(int64_t)>& progress);
 
  private:

@@ -14,7 +14,7 @@ void add_sources(const TableFiles& table, TablesOptions& options);
 void add_source(const Location& location, TablesOptions& options);
 
 /// Returns the sources for the provenance: the hashes of files, the sizes and ETags of objects, or else the
-/// names of the tables.
+/// names of the tables. Reads all files completely. Errors: those of source_hashes().
 Json sources_of(const TablesOptions& options);
 
 }  // namespace plimsoll

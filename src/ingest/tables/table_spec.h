@@ -22,8 +22,9 @@ struct ForeignKey {
 /// One table of the input. It becomes a node type; an event table becomes an edge type.
 struct TableSpec {
   std::string name;
-  /// Opens the rows as a stream, which the caller releases. Called once, and again for each `autocomplete`
-  /// task without tables of labels.
+  /// Opens the rows as a stream, which the caller releases. Called once for each attempt to build the graph
+  /// (smallest_budget.h), and again for each `autocomplete` task whose seeds are the rows of the table. A
+  /// stream from a program can be opened only once.
   std::function<void(ArrowArrayStream&)> open;
   int64_t files = 0;                  ///< Number of the table's files; 0 for a stream from a program.
   std::vector<std::string> key = {};  ///< Columns of the table's key; empty: no key.
@@ -39,9 +40,10 @@ struct TableSpec {
   std::map<std::string, std::string> meanings = {};
 };
 
-/// Throws UsageError for specs that cannot become a graph: two tables with the same name, a foreign key to a
-/// table that does not exist or has no key, two foreign keys with the same columns, or an event table that
-/// has a key or does not have exactly two foreign keys.
+/// Throws UsageError for specs that cannot become a graph: no tables, two tables or two edge types with the
+/// same name, a foreign key to a table that does not exist or has no key or a key of another number of
+/// columns, two foreign keys with the same columns, or an event table that has a key or does not have exactly
+/// two foreign keys.
 void check_specs(const std::vector<TableSpec>& tables);
 
 }  // namespace plimsoll

@@ -46,8 +46,8 @@ Json options_json(const TablesOptions& options) {
   return json;
 }
 
-// Returns the memory of each sort. Reading and writing columns may use one half of the free memory; all sorts
-// that can exist at the same time share the other half.
+// Returns the memory of each sort. Reading and writing columns may use one half of the free memory; the other
+// half is shared by all sorts that can exist at the same time.
 int64_t memory_of_a_sort(const TablesOptions& options) {
   constexpr int64_t kMax = 256 * kMiB;
   int64_t sorts = 3;  // One edge type needs three while it is written.
@@ -66,7 +66,7 @@ int64_t memory_of_a_sort(const TablesOptions& options) {
   return std::clamp((ledger.cap() - ledger.held()) / 2 / sorts, kMinSortBytes, kMax);
 }
 
-// Returns whether tables come from a program, which can be read only once and may have other rows than
+// Returns whether tables come from a program. Such tables can be read only once, and may have other rows than
 // before.
 bool is_stream(const TablesOptions& options) {
   return options.files.empty() && options.objects.empty();

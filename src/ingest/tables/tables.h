@@ -37,12 +37,14 @@ struct TablesOptions {
   int64_t outside_ledger = 0;
 };
 
+/// Counts of what was read or made. If `already_there`, only node_types, edge_types, nodes, edges, tasks and
+/// seeds are set.
 struct TablesResult {
   /// Whether the output had already been made from these sources, so that nothing was done.
   bool already_there = false;
   int64_t node_types = 0, edge_types = 0;
   int64_t nodes = 0, edges = 0;
-  int64_t rows = 0;      ///< Number of rows read.
+  int64_t rows = 0;      ///< Number of rows read, also of tables of labels.
   int64_t dangling = 0;  ///< Number of foreign keys without a target row.
   int64_t tasks = 0, seeds = 0;
   int64_t dangling_seeds = 0;        ///< Number of seeds left out because no row has their key.
@@ -55,13 +57,14 @@ struct TablesResult {
   std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
 };
 
-/// Called with the number of rows read.
+/// Called with the number of rows read, on the thread of the caller. The number starts again from 0 if the
+/// build is repeated with less memory. It may throw to stop.
 using TablesProgress = std::function<void(int64_t rows)>;
 
 /// Reads tables with keys and times into a `graph` with node types, within the free memory of the ledger:
 /// keys and edges are sorted in runs on disk, next to the output. The same tables and options give the same
 /// bytes, whatever the memory. Errors: InputError (table and column, or row), UsageError (options), Failure
-/// (disk), BudgetTooSmall, BudgetExceeded; the output is then unchanged.
+/// (disk), BudgetTooSmall, BudgetExceeded, those of `progress`; the output is then unchanged.
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress,
                            FileSystem& files = FileSystem::disk());
 

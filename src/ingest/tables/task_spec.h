@@ -14,17 +14,19 @@ namespace plimsoll {
 /// One split of a task: a table of labels.
 struct TaskSplit {
   std::string name;
-  /// Opens the rows as a stream, which the caller releases. It may be called twice.
+  /// Opens the rows as a stream, which the caller releases. It may be called twice for each attempt to build
+  /// the graph.
   std::function<void(ArrowArrayStream&)> open;
 };
 
-/// The times, in nanoseconds since 1970-01-01, of the last seeds of the splits train and val.
+/// The times, in nanoseconds since 1970-01-01, up to which seeds are in the splits train and val.
 struct TimeCuts {
   int64_t val = 0;
   int64_t test = 0;
 };
 
-/// A task on the tables: rows of `entity`, each with a time and a target.
+/// A task on the tables: rows of `entity`, each with a time and a target. `kind` and `type` are `kind` and
+/// `task_type` of its manifest.
 struct TaskSpec {
   std::string name, kind, type;
   std::string entity = {};  ///< The table whose keys are in the column `entity_column`.

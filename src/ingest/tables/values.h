@@ -10,7 +10,8 @@
 namespace plimsoll {
 
 /// The values of one column for a few thousand rows. The type of the column determines which members are
-/// used. Buffers are reused for the next chunk. Texts are views into the Arrow array.
+/// used. Buffers are reused for the next chunk, and may be longer than `rows`. Texts are views into the Arrow
+/// array.
 struct Values {
   size_t rows = 0;
   Vector<uint8_t, Tag::ingest> valid;           ///< [rows] 1 if there is a value, 0 if it is missing.
@@ -20,7 +21,8 @@ struct Values {
   Vector<int64_t, Tag::ingest> lengths;         ///< [rows] number of items in each list; 0 if it is missing.
   std::vector<Values> items;  ///< Has at most one entry: the items of all lists, one list after the other.
 
-  /// Keeps only the rows for which `kept` is 1.
+  /// Keeps only the rows for which `kept` [rows] is 1. `width` is the number of `reals` per row. Lowers
+  /// `rows`, but does not shorten the buffers.
   void keep(std::span<const uint8_t> kept, size_t width);
 };
 

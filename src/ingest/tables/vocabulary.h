@@ -22,6 +22,7 @@ class TextVocabulary {
     return count() > kMaxTexts || static_cast<int64_t>(bytes_.size()) > kMaxBytes;
   }
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
+  /// Returns a text, as a view that is valid until the next add().
   std::string_view text(int64_t number) const;
   /// Returns the indices of the texts, sorted by the bytes of the texts.
   Vector<int32_t, Tag::ingest> sorted() const;
