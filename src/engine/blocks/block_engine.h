@@ -60,17 +60,18 @@ struct ExecutionPlan {
 /// (engine/blocks/lane_exchange.h). Every rank makes the same calls.
 class BlockEngine {
  public:
-  /// All arguments must outlive the engine. `shapes` has one entry per graph of the source. `teacher` and
+  /// All arguments must outlive the engine. `shapes` are those of all graphs of the source. `teacher` and
   /// `exchange` may be null. `lanes` is the number of lanes of a batch (engine/blocks/lane_tree.h), at least
-  /// the number of ranks of `exchange`.
+  /// the number of ranks of `exchange`. Errors: BudgetExceeded, ThreadRefused.
   BlockEngine(const BlockSource& source, const GraphShapes& shapes, const Objective& objective,
               const BlockLimits& limits, const ExecutionPlan& execution = {},
               OffloadedTeacher* teacher = nullptr, int64_t lanes = 1, Exchange* exchange = nullptr);
 
   /// Writes the gradient of the mean loss over the batch's items to gradients(), and returns the mean loss.
   /// Running statistics are updated once, when all blocks are done. `loss_scale` multiplies the gradient, not
-  /// the returned loss. Errors: Failure naming the graph if a loss is not finite; BudgetExceeded; with ranks
-  /// those of LaneExchange::add_up().
+  /// the returned loss. Errors: if a loss is not finite, InputError naming a feature that is not finite or,
+  /// if all features are finite, Failure naming the graph; BudgetExceeded; DeviceRegionFull; Interrupted
+  /// (BlockRunner::stop_when()); with ranks, also the errors of LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale = 1);
   /// Announces the blocks of this rank's part of a batch (BlockRunner::expect()).
   void expect(std::span<const int64_t> batch);
@@ -103,32 +104,37 @@ class BlockEngine {
   int64_t items(std::span<const int64_t> graphs) const;
 
   /// Predicts without dropout. `take` gets the outputs for the items of a few graphs at a time, [items,
-  /// outputs()], in the order of the graphs; with ranks, only those of this rank. Returns the mean loss.
+  /// outputs()], in the order of the graphs; with ranks, only those of this rank. Any worker may call it, but
+  /// only one at a time, and the outputs are valid only during the call. Returns the mean loss.
+  /// Errors: those of gradient() and of `take`.
   using Take = std::function<void(std::span<const float> outputs)>;
   double predict(std::span<const int64_t> graphs, const Take& take);
   /// Predicts into `outputs`, which must have space for all items.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
-  /// Predicts on this rank alone, block by block in order. `take` also gets the sum of the block's losses. A
-  /// block without items has no outputs.
+  /// Predicts on this rank alone, block by block in order. `take` is called as in predict(), and also gets
+  /// the sum of the block's losses. A block without items has no outputs.
   using TakeBlock = std::function<void(std::span<const float> outputs, double loss)>;
   void predict_blocks(std::span<const int64_t> graphs, const TakeBlock& take);
 
   /// Runs one block alone, forward and, if `training`, backward, and returns its allocations in the slab.
-  /// Overwrites gradients(). Errors: BudgetExceeded.
+  /// Overwrites gradients(). Errors: BudgetExceeded; those of the block's work, as in gradient().
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
-  /// Allocations of a block in its range on the device, where `planner` places the tensors.
+  /// Allocations of a block in its range on the device.
   struct DeviceRecording {
     Tape tape;
     int64_t bytes = 0;       ///< Bytes of the range that were in use, holes included.
     int64_t staging = 0;     ///< Bytes of pinned host memory.
     bool as_planned = true;  ///< Whether all tensors were placed as planned.
   };
+  /// Does the same as record() on ExecutionPlan::device, which must be set. `planner` places the tensors; if
+  /// it is null, each tensor is placed where it fits. Errors: DeviceRegionFull; those of record().
   DeviceRecording record_on_device(const GraphBlock& block, bool training,
                                    const RangePlanner* planner = nullptr);
   /// Does the same as record() for the teacher alone.
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
-  /// Runs a batch as gradient() does and discards the results. Errors: those of gradient().
+  /// Runs a batch as gradient() does and discards the results. The engine must have no Exchange.
+  /// Errors: those of gradient().
   void try_out(std::span<const int64_t> batch);
 
   const Objective& objective() const { return objective_; }

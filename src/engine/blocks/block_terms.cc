@@ -20,7 +20,7 @@ bool trimmed(const BlockShapes& shapes, const CollateOptions& options) {
   return shapes.hops() > 0 && options.layers > 0;
 }
 
-// Raises the terms of a graph's prefixes to at least the graph's own terms.
+// Raises the terms of prefixes in `t` to at least those of one graph.
 void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& options, Terms& t) {
   for (size_t p = 0; p < prefixes.size(); ++p) {
     const GraphShape& shape = prefixes[p];

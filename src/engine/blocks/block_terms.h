@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// The quantities, called terms, of which the sizes of a block's tensors are affine functions; the values
-/// index Terms. kPieceRows and kMaxIn describe the order of edges (kernels/edge_order.h). Groups and chunks
-/// are the units of operators' workspaces.
+/// Quantities called terms: the sizes of a block's tensors are affine functions of them. The values index
+/// Terms. kPieceRows and kMaxIn describe the order of edges (kernels/edge_order.h). Groups and chunks are the
+/// units of operators' workspaces.
 enum Term : size_t {
   kOne,
   kGraphs,
@@ -19,10 +19,12 @@ enum Term : size_t {
   kEdges,      ///< Number of stored edges.
   kSelfLoops,  ///< Number of self-loops among the edges.
   kItems,      ///< Number of items, if they are neither graphs nor nodes (ItemKind::has_term).
-  kPieceRows,  ///< Number of nodes of the largest piece.
-  kGroups,     ///< Number of groups of pieces, or of chunks of nodes if the order has no pieces.
-  kMaxIn,      ///< Maximum number of edges into one node in the order of edges.
-  kSegmentGroups,
+  /// Number of nodes of the largest piece. If pieces are not closed: number of parts in which gradients of
+  /// weights are summed.
+  kPieceRows,
+  kGroups,         ///< Number of groups of pieces, or of chunks of nodes if pieces are not closed.
+  kMaxIn,          ///< Maximum number of edges into one node in the order of edges.
+  kSegmentGroups,  ///< Number of groups of graphs in operators on segments (ops/segment).
   kParts,  ///< Number of terms for the counts of a SampleLayout, which follow; 0 if nodes have no types.
   kTerms
 };
@@ -38,6 +40,7 @@ enum PrefixTerm : size_t {
   kPrefixMaxIn,
   kPrefixTerms
 };
+/// Returns the index in Terms of a term of a prefix.
 constexpr size_t place_of(size_t prefix, PrefixTerm term) {
   return kTerms + prefix * kPrefixTerms + term;
 }
@@ -51,8 +54,8 @@ inline int64_t nodes_computed(const Terms& terms) {
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 
-/// The sizes of a source's graphs, and of their prefixes if they are samples (BlockSource::prefix_shapes), or
-/// of their parts if nodes have types.
+/// The sizes of a source's graphs and, if the graphs are samples, their prefixes (BlockSource::prefix_shapes)
+/// or, if nodes have types, their parts. A view of arrays that must outlive it.
 struct BlockShapes {
   GraphShapes graphs;
   std::span<const GraphShape> prefixes = {};
@@ -75,9 +78,10 @@ struct BlockTerms {
   bool closed = true;
 };
 
+/// Counts the terms of a block of these graphs.
 BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
                     const CollateOptions& options);
-/// Counts the terms of a block. The memory of the result is reused.
+/// Does the same, and reuses the memory of `terms`.
 void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, const CollateOptions& options,
                  BlockTerms& terms);
 

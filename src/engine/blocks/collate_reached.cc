@@ -61,7 +61,7 @@ void collate_reached(const GraphBlock& block, const SampleLayout& layout, TypedB
       write_counts(pairs[type], column++, batch.reached_counts);
 }
 
-// The targets of all edges are within one hop less than the sources may be.
+// Sources are within all hops of the seeds, and targets within one hop less.
 void add_reached(const SampleLayout& layout, std::span<const int64_t> counts,
                  const at::TensorOptions& options,
                  const std::function<void(size_t edge_type, const at::Tensor& index)>& fill,

@@ -26,12 +26,14 @@ namespace plimsoll {
 /// giant graph.
 class DeviceBlocks {
  public:
-  /// All arguments must outlive the object. Tensors are made on `torch`.
+  /// All arguments must outlive the object. Tensors are made on `torch`. `parameters` are the lists of all
+  /// models that run in blocks. Errors: those of DeviceParameters and of Device::make_stream().
   DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
                const std::vector<const ParameterList*>& parameters);
 
   /// Frees the existing lanes and their counters, and makes `lanes` new ones, each with a range of `bytes`
-  /// for a block. Errors: DeviceRegionFull.
+  /// for a block. Must not be called while a block runs. Errors: DeviceRegionFull; those of
+  /// Device::make_stream().
   void make_lanes(int lanes, int64_t bytes);
 
   /// Keeps feature rows on the device, copied via `staging_bytes` of pinned memory, until make_lanes() is
@@ -42,28 +44,30 @@ class DeviceBlocks {
   /// The rows kept on the device, or null.
   const DeviceRows* rows() const { return rows_ ? &*rows_ : nullptr; }
 
-  /// Returns an object. While it lives, the parameters of the models are on the device
+  /// While the returned object lives, the parameters of the models are on the device
   /// (DeviceParameters::InUse).
   std::unique_ptr<DeviceParameters::InUse> use_parameters() {
     return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
   }
 
-  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` belong
-  /// to the block; `planner`, if any, decides where the block's tensors are placed. A thread gets the first
-  /// free lane on its first call, and keeps it. A block that does not fit into its range runs again alone,
-  /// with the ranges of all lanes and without a plan. Several threads may call it at once. Errors: those of
-  /// `work`; DeviceRegionFull.
+  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` belong to the
+  /// block; `planner`, if any, decides where the block's tensors are placed. A thread gets the first free
+  /// lane on its first call, and keeps it. A block that does not fit into its range runs again alone, with
+  /// the ranges of all lanes and without a plan. Several threads may call it at once, but no more than
+  /// lanes(). Errors: those of `work`; DeviceRegionFull; BudgetExceeded for pinned memory; Failure if there
+  /// are more threads than lanes.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
   std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs,
                               const RangePlanner* planner, const Work& work);
 
   /// Starts to record the allocations of blocks in their ranges, placed by `planner` instead of the planner
-  /// given to run(). Resets the counters. While recording, a block that does not fit does not run again.
+  /// given to run(). Resets the counters. While recording, a block that does not fit does not run again. No
+  /// block may run during this call or during end_record().
   void begin_record(TapeRecorder* recorder, const RangePlanner* planner);
   void end_record() { recorder_ = nullptr; }
   /// Maximum bytes that a block has used of its range.
   int64_t highest_range() const { return highest_range_; }
-  /// Maximum bytes of pinned memory that a block has used.
+  /// Maximum bytes of a lane's pinned memory.
   int64_t highest_staging() const { return highest_staging_; }
   /// Number of blocks whose tensors were not placed as planned.
   int64_t unforeseen() const { return unforeseen_; }

@@ -22,7 +22,8 @@ class DeviceParameters {
                    const std::vector<const ParameterList*>& lists);
 
   /// While it lives, the tensors of the models are the copies, with the values that the originals had when
-  /// this object was made.
+  /// this object was made. Only one may exist at a time. Make and destroy it while no block runs.
+  /// Errors: those of DeviceStream.
   class InUse {
    public:
     InUse(DeviceParameters& parameters, DeviceStream& stream);

@@ -39,8 +39,9 @@ class DeviceRows {
   int64_t rows_ = 0;
 };
 
-/// Fills x [N, F] on a stream. For each row, row_place [N] says whether it is copied from `kept` or from
-/// `coming`, which are rows in pinned memory. `x` and `row_place` are on the device.
+/// Fills x, f32 [N, F], on a stream. For each row, row_place, i32 [N] (GraphBlock::row_place), says whether
+/// it is copied from `kept`, rows on the device, or from `coming`, rows in pinned memory. `x` and `row_place`
+/// are on the device. All of them must stay valid until the stream has done this work.
 void place_rows(DeviceStream& stream, Stretch kept, Stretch coming, const at::Tensor& row_place,
                 const at::Tensor& x);
 

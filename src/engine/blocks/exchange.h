@@ -28,7 +28,7 @@ class Exchange {
   virtual int ranks() const = 0;
 
   /// Starts to send bytes to another rank, or to receive them from it. `bytes` must stay valid until wait()
-  /// returns. Bytes from one rank to another arrive in the order in which they were sent.
+  /// returns. Bytes from one rank to another arrive in the order in which they were sent. Errors: RankLost.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
   /// Waits until all transfers are done. Errors: RankLost, which names the rank.
@@ -73,11 +73,11 @@ inline int ranks_of(const Exchange* exchange) {
 }
 
 /// Gathers the numbers of all ranks. Each rank passes the same number of them, `mine`. The numbers of rank r
-/// start at all[r * mine.size()].
+/// start at all[r * mine.size()]. Errors of this and of the following functions: RankLost.
 void gather(Exchange& exchange, std::span<const double> mine, std::span<double> all);
 /// Gathers one text per rank.
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& mine);
-/// Copies rank 0's value to every rank.
+/// Copies rank 0's value to every rank. `bytes` has the same size on all ranks.
 void broadcast(Exchange& exchange, std::span<std::byte> bytes);
 std::string broadcast_text(Exchange& exchange, const std::string& of_rank_0);
 /// Waits until every rank has called it. Does nothing if `exchange` is null.

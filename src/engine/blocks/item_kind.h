@@ -22,7 +22,8 @@ class ItemKind {
 
   /// Whether items have a separate term, kItems, in addition to graphs and nodes.
   virtual bool has_term() const { return false; }
-  /// If has_term(): the maximum number of items of a block with at most these terms.
+  /// If has_term(): the maximum number of items of a block with at most these terms; INT64_MAX if the terms
+  /// give no bound.
   virtual int64_t max(const Terms& /*highest*/) const { return 0; }
   /// Number of rows of GraphBlock::pairs in a block with these terms.
   virtual int64_t pairs(const Terms& /*terms*/) const { return 0; }
@@ -43,6 +44,7 @@ class ItemKind {
   virtual int64_t graph_of(int64_t item, const GraphBlock& block, const Batch& batch) const = 0;
 };
 
+/// Returns the object for a kind of item. It lives as long as the program.
 const ItemKind& item_kind(Items items);
 
 }  // namespace plimsoll

@@ -19,9 +19,9 @@ class RankLanes {
  public:
   RankLanes(int64_t lanes, int ranks);
 
-  /// sets() returns the number of sums that a rank holds at once. The next function returns the number of
-  /// tree nodes that a rank's lanes add up to. Both are the maximum over all ranks.
+  /// Number of sums that a rank holds at once: the maximum over all ranks.
   int64_t sets() const { return sets_; }
+  /// Number of tree nodes that a rank's lanes add up to: the maximum over all ranks.
   size_t max_nodes() const { return max_nodes_; }
   /// Number of tree nodes of all ranks.
   size_t nodes() const { return nodes_.size(); }
@@ -53,16 +53,19 @@ class RankLanes {
 /// Adds the results that the ranks of a run have computed in their lanes of a batch. The sum has the same
 /// bits as with one process. Losses and statistics are sent to every rank. A rank receives and adds only its
 /// slice of the gradients, and it updates only its slice of the parameters; then the slices of the parameters
-/// are sent to every rank. A rank therefore sends to each other rank one slice of each of its sums, and one
-/// of the parameters. With one tree node per rank, it sends 2 (R - 1) / R times the parameters' bytes.
+/// are sent to every rank. A rank therefore sends one slice of each of its sums, and one slice of the
+/// parameters, to each other rank. With one tree node per rank, it sends 2 (R - 1) / R times the parameters'
+/// bytes. Not thread-safe.
 ///
 /// An error on one rank ends the batch on all ranks: each rank sends how its part ended before anything is
 /// added.
 class LaneExchange {
  public:
   /// All arguments must outlive the object. `lanes` is at least the number of ranks. The constructor
-  /// allocates all memory, bytes(), under Tag::gradients.
+  /// allocates the memory for gradients under Tag::gradients. The records of losses and statistics, which
+  /// begin() allocates, are not in the ledger. Errors: BudgetExceeded.
   LaneExchange(Exchange& exchange, const ParameterList& parameters, int64_t lanes);
+  /// Returns the bytes that the constructor enters in the ledger.
   static int64_t bytes(const ParameterList& parameters, int64_t lanes, int ranks);
   /// Returns the bytes that rank 0 sends in a step, without the record of losses and the norm.
   static int64_t bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
@@ -71,17 +74,18 @@ class LaneExchange {
   static int64_t record_bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
   static int64_t validation_bytes_sent(int ranks);
 
+  /// Size of the row of each BatchSum in this rank's LaneTree, and number of these sums.
   int64_t row() const { return slices_.row(); }
   int64_t sets() const { return lanes_.sets(); }
   const Slices& slices() const { return slices_; }
 
-  /// Sets this rank's flag. At the next agreement, all ranks learn the flag of rank 0.
+  /// Sets this rank's flag. In the next add_up(), all ranks get the flag of rank 0.
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 
   /// Starts to receive the sums of the other ranks, so that they need not wait until this rank is done. Call
   /// it before this rank works on its lanes of a batch. add_up() of the same sums must follow, with no other
-  /// exchange in between.
+  /// exchange in between. begin_losses() does the same for losses. Errors: RankLost.
   void begin(const LaneTree<BatchSum>& sums);
   void begin_losses();
   /// Adds the sums of this rank's lanes, or the error that ended them, to those of the other ranks. Returns
@@ -103,6 +107,7 @@ class LaneExchange {
   /// Starts to receive the slices of the parameters that the other ranks update, into memory of `sums`.
   void begin_parameters(LaneTree<BatchSum>& sums);
   /// After begin_parameters(): exchanges the slices of the parameters among all ranks, via memory of `sums`.
+  /// Errors: RankLost.
   void share_parameters(LaneTree<BatchSum>& sums);
 
   /// The part of Exchange::traffic().seconds in which this rank was done and the slowest rank was still
@@ -125,7 +130,7 @@ class LaneExchange {
   const RankLanes of_losses_;
   const Slices slices_;
   const std::vector<Slices::Piece> pieces_;
-  at::Tensor received_;                // F32 [nodes of all ranks, slice].
+  at::Tensor received_;                // f32 [nodes of all ranks, slice].
   std::vector<at::Tensor> gradients_;  // Views of node 0's slice.
   std::vector<double> records_;        // Records of all ranks.
   size_t of_node_ = 0;                 // Numbers per tree node in a record.

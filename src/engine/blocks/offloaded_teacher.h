@@ -20,8 +20,9 @@ namespace plimsoll {
 /// thread, while no block runs.
 class OffloadedTeacher {
  public:
-  /// Maximum bytes of teacher outputs held at a time, including kept graphs. Larger batches need several
-  /// passes, so that memory does not grow with the batch.
+  /// Maximum bytes of teacher outputs held at a time, unless a single block has more. Larger batches need
+  /// several passes, so that memory does not grow with the batch. The same maximum applies to the graphs that
+  /// are kept for the student (ExecutionPlan::keep).
   static constexpr int64_t kMaxBytes = 8 * kMiB;
 
   /// `objective` makes the predictions. `release` frees its weights, which the next prediction loads again.
@@ -44,13 +45,14 @@ class OffloadedTeacher {
 
   /// Discards the outputs.
   void clear();
-  /// Adds a block to the next prediction. Returns false if there is no space for its outputs in addition to
-  /// those of the added blocks.
+  /// Adds a block to the next prediction. Returns false, with nothing added, if the blocks added so far leave
+  /// no space for its outputs.
   bool add(std::span<const int64_t> block);
   /// Returns a view of the teacher's outputs for a block, f32 [items, outputs], to write and to read. `first`
   /// is the number of graphs before the block since clear(). A synthetic block already contains outputs; the
-  /// view is then a view of those.
+  /// result is then a view of the block.
   at::Tensor rows(const GraphBlock& block, int64_t first);
+  /// Frees the teacher's weights until the next prediction.
   void release() const { release_(); }
 
  private:

@@ -27,13 +27,15 @@ class OrderTerms {
   /// Rows of the largest piece if pieces are closed, otherwise the number of parts in which gradients of
   /// weights are summed.
   int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
-  /// Number of groups of pieces if pieces are closed, otherwise number of groups of chunks of nodes.
+  /// Number of groups of pieces if pieces are closed, otherwise number of chunks of kChunkRows nodes.
   int64_t groups(int64_t nodes) const {
     return closed() ? AttentionRanges::groups_of(pieces_.pieces()) : (nodes + kChunkRows - 1) / kChunkRows;
   }
+  /// Number of groups of a block's graphs in operators on segments.
   static int64_t segment_groups(int64_t graphs) {
     return std::max<int64_t>((graphs + kSegmentGrain - 1) / kSegmentGrain, 1);
   }
+  /// Maximum of groups() over all blocks of `nodes` nodes whose pieces are closed.
   static int64_t max_groups(int64_t nodes) { return AttentionRanges::groups_of(nodes / kPieceNodes + 1); }
 
  private:

@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// The rows of a gradient that a batch has added to: all other rows are 0. With it, the work of a step
-/// depends on the rows of the batch, not on those of the table. The constructor allocates all memory. Not
+/// depends on the rows of the batch, not on the size of the table. The constructor allocates all memory. Not
 /// thread-safe.
 class RowMarks {
  public:
@@ -30,8 +30,9 @@ class RowMarks {
     return (rows + 63) / 64 * int64_t{sizeof(uint64_t)} + (numbered ? rows * int64_t{sizeof(uint32_t)} : 0);
   }
 
-  /// Whether rows are told apart.
+  /// Whether rows are marked one by one; if not, every row counts as marked.
   bool known() const { return rows_ > 0; }
+  /// Marks a row. Requires known().
   void add(int64_t row) { words_[static_cast<size_t>(row / 64)] |= uint64_t{1} << (row % 64); }
   void add(const RowMarks& more) {
     for (size_t w = 0; w < words_.size(); ++w) words_[w] |= more.words_[w];

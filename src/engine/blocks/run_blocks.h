@@ -15,18 +15,20 @@ struct TermBox {
   Terms lowest, highest;
   int64_t count = 0;
 
+  /// Widens the box to contain the terms of one more block, and counts the block.
   void add(const Terms& terms);
-  /// Widens the box to contain all blocks that graphs can form within limits.
+  /// Widens the box to contain all terms between `min` and `max`. Does not change `count`.
   void widen(const Terms& min, const Terms& max);
 };
 
-/// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops once the visited blocks
-/// hold `max_graphs` graphs in total. Returns whether all blocks were visited. If the order is not known yet,
-/// it visits epochs of all graphs and returns false.
+/// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops before an epoch if the
+/// blocks visited so far hold `max_graphs` graphs or more. Returns whether all blocks were visited. If the
+/// order is not known yet, it visits epochs of all graphs and returns false. Errors: those of `visit`;
+/// Interrupted, BudgetExceeded.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
                            const GraphShapes& shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
-/// Visits every block of a list, in its order.
+/// Visits every block of a list, in its order. Errors: those of visit_training_blocks().
 void visit_blocks(std::span<const int64_t> graphs, const GraphShapes& shapes, const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit);
 

@@ -21,8 +21,7 @@ class RunningStatistics {
   void add(const BlockStatistics& block);
   /// Adds the sums of another object, which must have the same parameters.
   void add(const RunningStatistics& right);
-  /// The sums can be copied to and from a row of numbers, such that adding two rows adds the sums. numbers()
-  /// is the length of a row.
+  /// The sums can be copied to and from a row of numbers() numbers, such that adding two rows adds the sums.
   size_t numbers() const;
   void write_to(double* place) const;
   void read_from(const double* place);

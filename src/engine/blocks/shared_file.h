@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// Maximum time for which a file that rank 0 has written may be invisible to another machine. An NFS client
-/// that did not find a name looks it up again after acdirmax, which is one minute by default.
+/// Maximum time for which a file that rank 0 has written may be invisible to another machine. After an NFS
+/// client did not find a name, it looks the name up again after acdirmax, one minute by default.
 inline constexpr std::chrono::milliseconds kSeenWithin{150'000};
 
 /// Calls `look` until it returns true. Between two calls it lists the folder, which makes many NFS clients
@@ -20,7 +20,7 @@ void wait_until_seen(const std::filesystem::path& path, const std::function<bool
 
 /// Looks for a file that rank 0 has written; `look` returns an optional value. Rank 0 looks once. If it finds
 /// the file, the other ranks look until they find it, too. All ranks must call it. Errors: those of `look`
-/// and of wait_until_seen().
+/// and of wait_until_seen(); RankLost.
 template <typename Look>
 auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const Look& look,
                    std::chrono::milliseconds limit = kSeenWithin) {
@@ -38,7 +38,7 @@ auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const 
 }
 
 /// Returns whether rank 0 has the file. If so, this rank can see it, too, when the function returns. All
-/// ranks must call it.
+/// ranks must call it. Errors: those of wait_until_seen(); RankLost.
 bool is_there_for_ranks(Exchange* exchange, const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -9,9 +9,10 @@
 
 namespace plimsoll {
 
-/// The parameters of a model as one row of numbers, in their order, cut into slices of equal size, except
-/// that the last may be shorter. Each rank of a run updates one slice, and holds the optimizer's state for
-/// this slice alone (ZeRO stage 1, Rajbhandari et al., SC 2020). Immutable.
+/// The parameters of a model as one row of numbers, in their order, cut into one slice per rank. All slices
+/// have the same size, but the last ones may contain fewer parameters, or none. Each rank of a run updates
+/// one slice, and holds the optimizer's state for this slice alone (ZeRO stage 1, Rajbhandari et al., SC
+/// 2020). Immutable.
 class Slices {
  public:
   Slices(const ParameterList& parameters, int ranks);

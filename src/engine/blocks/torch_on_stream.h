@@ -10,8 +10,9 @@
 
 namespace plimsoll {
 
-/// While it lives, torch works on the stream, and a backward pass runs on the calling thread, as on the CPU,
-/// so that the pass uses and records the thread's own range of memory.
+/// While it lives, this thread's work in torch goes to `stream`, and a backward pass runs on the calling
+/// thread, as on the CPU, so that the pass uses and records the thread's own range of memory. `stream` must
+/// outlive it. Destroy it on the thread that made it.
 class TorchOnStream {
  public:
   TorchOnStream(c10::Device device, const DeviceStream& stream);

@@ -19,10 +19,11 @@ namespace plimsoll {
 class TrainingDevice {
  public:
   /// Opens GPU `index` for `threads` threads, and reserves all of `budget` bytes. Errors: UsageError if torch
-  /// has no CUDA; DeviceBudgetExceeded if driver and libraries alone use all of it; Failure.
+  /// has no CUDA; DeviceBudgetExceeded if driver and libraries alone use all of it; Failure if the device
+  /// cannot be opened or fails.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
   /// Opens a device whose memory the host can access, for tests; torch works there as on the CPU. `monitor`
-  /// may be null.
+  /// may be null. Errors: DeviceBudgetExceeded.
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 

@@ -22,7 +22,7 @@ class TrimmedLayers {
   int64_t made() const { return within(layers_ - 1).nodes; }
 
   /// Returns the edges of each layer, for Batch::layers. edge_index i64 [2, E] starts with the edges of
-  /// read(), in their order. Layers beyond the hops share an order.
+  /// read(), in their order. Layers beyond the hops share an order. Errors: those of edge_order().
   std::vector<LayerEdges> edges(const at::Tensor& edge_index, bool drop_loops) const;
 
   /// The nodes and edges within `hops` hops.
