@@ -24,11 +24,13 @@ class ColumnFile {
  public:
   ColumnFile(const std::filesystem::path& folder, const std::string& name);
 
-  /// Opens the column as a mapped file; nullopt if it does not exist. Errors: InputError that names the
-  /// difference if the column was computed from other inputs or is damaged.
+  /// Opens the column as a mapped file; nullopt if it does not exist. Reads it once to verify its checksum.
+  /// Errors: InputError that names the difference if the column was computed from other inputs or is damaged;
+  /// Failure if it cannot be read.
   std::optional<NpyView> open(const ColumnKey& key) const;
 
-  /// Writes a new column. Errors: Failure, and those of `fill`; an earlier column is then kept.
+  /// Writes a new column in place of an earlier one. `fill` appends its rows. Errors: Failure, and those of
+  /// `fill`. The earlier column is lost even then: open() returns nullopt.
   using Fill = std::function<void(NpyWriter&)>;
   void write(const ColumnKey& key, int64_t width, const Fill& fill) const;
 

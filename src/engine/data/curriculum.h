@@ -19,7 +19,8 @@ namespace plimsoll {
 class Curriculum {
  public:
   /// `difficulty` has one number per graph of the source, of which those of the benign graphs in `training`
-  /// are used; empty: not known yet. `schedule` must not be `none`.
+  /// are used; empty: not known yet. `schedule` must not be `none`. The object keeps no reference to its
+  /// arguments. Errors: BudgetExceeded.
   Curriculum(CurriculumKind schedule, std::span<const int64_t> training, std::span<const GraphShape> shapes,
              std::span<const float> difficulty, int64_t epochs);
 

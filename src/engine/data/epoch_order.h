@@ -21,8 +21,8 @@ struct EpochOrder {
 
   /// Whether the graphs of all epochs are known before the run.
   bool known() const { return curriculum == nullptr || curriculum->known(); }
-  /// Writes the graphs of an epoch, counted from 1; if these are not known yet, all of `training`. The memory
-  /// of `graphs` is reused.
+  /// Writes the graphs of an epoch, counted from 1; if these are not known yet, all of `training`. The
+  /// memory of `graphs` is reused.
   void graphs_of(int64_t epoch, GraphList& graphs) const;
 };
 

@@ -4,9 +4,10 @@
 
 namespace plimsoll {
 
-/// Returns the greatest magnitude of a block's features. `source` is the source of the block. Errors:
-/// InputError that names the first graph of the block, node or edge, and feature whose value or square is not
-/// finite, because training does not work with such values.
+/// Returns the greatest magnitude of the features of a block's nodes and edges, and of the feature rows that
+/// `source`, the source of the block, leaves out of blocks. Errors: InputError that names the graph, node or
+/// edge, and feature of the block's first value that is not finite, or has a square that is not finite,
+/// because training does not work with such values.
 float require_finite_features(const GraphBlock& block, const BlockSource& source);
 
 /// Returns a text such as ", graph 3 of train/DoS-1" that names the graph within its recording; empty without

@@ -36,8 +36,8 @@ bool is_left_out(const GraphRange& recording, const std::vector<std::string>& le
   return recording.attack && std::ranges::find(leave_out, *recording.attack) != leave_out.end();
 }
 
-// The recordings used for training or validation, where recordings with equal content count once; and a split
-// that has only their names and the left-out graphs.
+// The recordings used for training or validation, where recordings with equal content count once; and a
+// split that has only their names and the left-out graphs.
 struct Recordings {
   std::vector<const GraphRange*> used;
   TrainingSplit split;

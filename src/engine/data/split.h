@@ -51,9 +51,9 @@ std::vector<std::string> training_contents(const GraphSetTables& tables,
 TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int64_t embargo,
                             const std::vector<std::string>& leave_out = {});
 
-/// Splits by whole recordings. A share of `validation`, rounded, of the recordings of each attack, and of
-/// those without an attack, is used for validation: at least one if there are two or more, but never all.
-/// They are drawn with `seed`. The other parameters and the errors are those of split_by_time().
+/// Splits by whole recordings. A share of `validation`, rounded, of the recordings of each attack,
+/// and of those without an attack, is used for validation: at least one if there are two or more, but never
+/// all. They are drawn with `seed`. The other parameters and the errors are those of split_by_time().
 TrainingSplit split_by_recording(const GraphSetTables& tables, double validation, uint64_t seed,
                                  const std::vector<std::string>& leave_out = {});
 

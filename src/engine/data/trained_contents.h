@@ -17,7 +17,8 @@ struct TrainedContents {
   Vector<int64_t, Tag::columns> graphs = {};  ///< Ascending.
   std::string split = {};                     ///< hash_of_split(); "" in files of older versions.
 
-  /// Returns the contents of the training and validation graphs of a split.
+  /// Returns the contents of the training and validation graphs of a split. Reads all these graphs if no
+  /// recordings are in use. Errors: those of BlockSource::read().
   static TrainedContents of(const BlockSource& source, const TrainingSplit& split);
   /// Returns whether nothing is known, as for model files of older versions.
   bool empty() const { return recordings.empty() && graphs.empty(); }
@@ -28,7 +29,7 @@ struct TrainedContents {
 };
 
 /// Returns XXH3-64 of the features, edges and positions of graph `graph`, which is read into `block`. Labels
-/// and targets are not included.
+/// and targets are not included. Errors: those of BlockSource::read().
 int64_t hash_of_graph(const BlockSource& source, int64_t graph, GraphBlock& block);
 
 }  // namespace plimsoll

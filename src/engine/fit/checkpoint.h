@@ -22,9 +22,13 @@ inline constexpr const char* kRoundings = "plimsoll.roundings";
 /// memory, because all of it is allocated at the start.
 class BestWeights {
  public:
+  /// Copies the current weights, and shares the tensors of `parameters`. Errors: BudgetExceeded.
   explicit BestWeights(const ParameterList& parameters);
+  /// Replaces the copy with the current weights.
   void keep();
+  /// Copies the best weights back to the parameters and buffers.
   void restore() const;
+  /// The copy, in the order of ParameterList::all().
   std::span<float> values() { return values_; }
 
  private:
@@ -64,8 +68,9 @@ class Checkpoints {
   void save(const TrainingState& state, const Position& position);
 
   /// Loads the newest undamaged checkpoint into `state`; returns nullopt if there is none. Damaged ones are
-  /// renamed to damaged-NAME, and their names are stored in `damaged`. Errors: UsageError for a checkpoint
-  /// that belongs to another recipe or other data.
+  /// renamed to damaged-NAME, and their names and faults are added to `damaged`. Errors: UsageError for a
+  /// checkpoint of another recipe or other data; Failure if its table of embeddings is missing or cannot be
+  /// opened; BudgetExceeded.
   std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
 
  private:

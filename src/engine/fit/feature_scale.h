@@ -18,8 +18,8 @@ struct FeatureScale {
 };
 
 /// Computes the scale over all nodes of some graphs. Sums are computed in double precision, in the order of
-/// the list (Welford, Technometrics 1962), so that the result does not depend on budget and threads. Errors:
-/// those of BlockSource::read(), Interrupted.
+/// the list (Welford, Technometrics 1962), so that the result does not depend on budget and threads.
+/// Errors: those of BlockSource::read(), Interrupted.
 FeatureScale feature_scale(const BlockSource& source, std::span<const int64_t> graphs);
 /// Does the same for nodes of one giant graph. Errors: Interrupted.
 FeatureScale feature_scale(const GraphView& graph, std::span<const int64_t> nodes);

@@ -45,7 +45,7 @@ struct RunOptions {
   int64_t device_margin = 0;                  ///< PlannedDevice::margin of that GPU.
   TrainingDevice* device = nullptr;           ///< Device on which blocks run; null: the CPU.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
-  Exchange* exchange = nullptr;  ///< Connects the ranks; null if there are none, or for a plan.
+  Exchange* exchange = nullptr;  ///< Connects the ranks; null for one process, or for a plan.
   Pressure* pressure = nullptr;  ///< While it reports pressure, the run holds less memory; null: memory is
                                  ///< never reduced.
   /// When this flag becomes true, the run finishes the block, writes a checkpoint and throws Interrupted.
@@ -74,9 +74,10 @@ inline BlockLimits limits_of(const TrainingSection& training) {
 /// parameters, otherwise one.
 int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters);
 
+/// The input of fit(). All objects that it points to must outlive the call.
 struct FitOptions {
   const BlockSource* source = nullptr;
-  GraphShapes shapes;  ///< One entry per graph of the source.
+  GraphShapes shapes;  ///< Shapes of all graphs of the source.
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
@@ -95,6 +96,7 @@ struct FitOptions {
   RunOptions run = {};
 };
 
+/// The result of fit(). Counts and sums cover this process only; `epochs` covers the whole run.
 struct FitResult {
   std::vector<EpochMetrics> epochs;
   int64_t best_epoch = 0;
@@ -123,16 +125,18 @@ struct MaxRanks {
 void require_ranks(int ranks, const MaxRanks& max);
 
 /// Plans the memory of fit(): allocates everything that fit() holds and runs probes, but makes no step and
-/// writes no file. Errors: BudgetExceeded if not even probes fit.
+/// writes no file. With RunOptions::without_data, it allocates and runs nothing. Errors: BudgetExceeded if
+/// not even probes fit; UsageError for options that do not work together; those of make_plan().
 MemoryPlan plan_fit(const FitOptions& options);
 
 /// Trains an objective on shuffled batches until max_epochs, or until the validation loss has not improved
 /// for `patience` epochs. Afterwards the parameters are those of the best epoch. A checkpoint is written at
 /// the end of each epoch and every training.checkpoint_every_s seconds. The result has the same bits for any
 /// budget, prefetch and number of threads and ranks, and however often the run is stopped and resumed.
-/// Errors: BudgetTooSmall before anything is done; BudgetExceeded and Interrupted later, with a checkpoint to
-/// resume from; Failure for a loss that is not finite or a full disk, with the existing checkpoints kept;
-/// with ranks UsageError if there are more than can share a step, and RankLost.
+/// Errors: before the first step, those of plan_fit(), BudgetTooSmall, and those of init_from() and
+/// Checkpoints::load(). Later BudgetExceeded, BudgetTooSmall for a device, and Interrupted, each with a
+/// checkpoint to resume from; Failure or InputError for a loss that is not finite, and Failure for a full
+/// disk, with the existing checkpoints kept; with ranks, RankLost.
 FitResult fit(const FitOptions& options);
 
 }  // namespace plimsoll

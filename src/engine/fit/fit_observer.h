@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-/// Follows a stage. The thread that runs the stage makes the calls. By default they do nothing.
+/// Follows a stage. Calls are made one at a time: on_started() on the thread that runs the stage,
+/// on_progress() on that thread or on a worker. By default they do nothing.
 class FitObserver {
  public:
   FitObserver() = default;

@@ -20,8 +20,9 @@ struct InitialWeights {
 
 /// Copies the f32 tensors of a safetensors file to the parameters and buffers of the same name and shape;
 /// other parameters and buffers keep their values. With `own_scale`, the mean and scale of targets
-/// (TargetUnits) also keep their values. Errors: InputError if the file is damaged, has no matching tensor,
-/// or has embeddings of nodes of another shape.
+/// (TargetUnits) also keep their values. A table of embeddings on a disk keeps the file open until it starts
+/// (StoredRows::start_from). Errors: InputError if the file is damaged, has no matching tensor, or has
+/// embeddings of nodes of another shape; Failure; BudgetExceeded.
 InitialWeights init_from(const std::filesystem::path& file, const ParameterList& parameters, bool own_scale);
 
 /// Describes the differences, one per line; empty if there are none.

@@ -19,7 +19,8 @@ namespace plimsoll {
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double learning_rate = 1e-3;
-  /// Added to the gradient; for adamw, subtracted from the weights (Loshchilov & Hutter, 2019).
+  /// The weights times this factor are added to the gradients; for adamw, the weights are instead multiplied
+  /// by 1 - learning_rate * weight_decay (Loshchilov & Hutter, 2019).
   double weight_decay = 1e-4;
   double momentum = 0;  ///< Only for sgd.
   double beta1 = 0.9;
@@ -71,6 +72,7 @@ class Optimizer {
 
 /// `parameters` are f32 and contiguous, and are updated in place. A step leaves numbers of a lazy parameter
 /// unchanged if their gradient is 0, and their state as well. If `lazy` is empty, no parameter is lazy.
+/// Errors: BudgetExceeded.
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options,
                                           std::vector<bool> lazy = {});
 
@@ -83,12 +85,13 @@ inline constexpr int64_t kNormChunk = 65536;
 /// Scales gradients in place so that their common 2-norm is at most `longest`, as
 /// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before scaling. The norm is summed in
 /// double precision over chunks of kNormChunk elements of each gradient, in their order, so that processes
-/// can share the sum. Does not allocate.
-/// `rows` has the same meaning as in Optimizer::step(); the result has the same bits without it.
+/// can share the sum. Does not allocate. `rows` has the same meaning as in Optimizer::step(); the result has
+/// the same bits without it.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest,
                       std::span<const RowMarks> rows = {});
-/// Clips the gradients of all ranks together, to the same bits. `gradients` are those of the pieces of this
-/// rank's slice. The sum is passed from rank to rank.
+/// Clips the gradients of all ranks together, to the same bits as in one process. `gradients` belong to the
+/// pieces of this rank's slice. The sum is passed from rank to rank, and all ranks must call it. Errors:
+/// RankLost.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
                       const Slices& slices);
 

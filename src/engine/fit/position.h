@@ -100,7 +100,7 @@ inline constexpr int64_t kNumbersBeforeDevices =
 /// The position of a run between two steps.
 struct Position {
   int64_t epoch = 1;
-  int64_t step = 0;          ///< Sums over the completed steps.
+  int64_t step = 0;          ///< Number of completed steps of the epoch.
   EpochMetrics so_far = {};  ///< Sums over these steps.
   int64_t best_epoch = 0;    ///< Epoch with the lowest validation loss; 0: none yet.
   double best_loss = std::numeric_limits<double>::infinity();
@@ -120,7 +120,8 @@ struct ReadPosition {
 /// Reads the metadata "plimsoll.position" of a file, without epochs. Errors: InputError that names the file,
 /// and what is missing, of another type, or impossible.
 ReadPosition read_position(const SafetensorsView& file);
-/// Reads the text of position_text().
+/// Reads the text of position_text(), without the checks of the function above. Errors: Json::exception or
+/// UsageError if it is another text.
 ReadPosition read_position(const std::string& text);
 
 }  // namespace plimsoll

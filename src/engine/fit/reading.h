@@ -10,7 +10,7 @@ namespace plimsoll {
 /// How rows were read during some period, such as an epoch.
 struct Reading {
   RowCounters rows;
-  double seconds = 0;
+  double seconds = 0;          ///< Length of the period.
   double stalled_seconds = 0;  ///< Mean time that a worker waited for blocks.
   double predicted_read = 0;   ///< Bytes that these epochs were predicted to read, as whole epochs
                                ///< (BlockSource::reading_cost).

@@ -26,10 +26,9 @@ inline constexpr std::array<RoundingPart, 6> kRoundingParts = {{
     {"mkl_cbwr", "MKL_CBWR"},
 }};
 
-/// Returns how this process rounds: one text per part. The same recipe, data and seed give the same
-/// bits if all parts are equal.
-/// Torch's BLAS (MKL) chooses its code by the maker of the processor, or by the environment variable
-/// MKL_CBWR.
+/// Returns how this process rounds: an object with one text per part. The same recipe, data and seed give the
+/// same bits if all parts are equal. The last two parts count because torch's BLAS (MKL) chooses its code by
+/// the maker of the processor, or by the environment variable MKL_CBWR.
 Json rounding_here();
 
 /// Returns all differences, such as "level of kernels avx2 (here avx512), ..."; empty if there are none. A

@@ -153,7 +153,7 @@ void StoredTable::want(std::span<const int64_t> rows) {
   std::ranges::sort(std::span(wanted_).first(wanted_count_));
 }
 
-// Takes a slot for each wanted row, once the changed rows there are written.
+// Takes a slot for each wanted row, and first writes the changed rows in these slots.
 void StoredTable::take_slots() {
   size_t count = 0;
   for (size_t i = 0; i < wanted_count_; ++i) {

@@ -15,13 +15,14 @@
 
 namespace plimsoll {
 
-/// A table of embeddings and its moments on a disk (rows/versioned_rows.h), of which a parameter and the
-/// optimizer's state hold the rows of some slots. A step finds the rows that its blocks look up in slots,
-/// which keep them until rows of later steps need the slots; a row that a step changed is written when it
-/// leaves its slot, or at a checkpoint. The rows have the same bits for any number of slots.
+/// A table of embeddings and its moments on a disk (rows/versioned_rows.h). A parameter and the optimizer's
+/// state have a number of slots, each of which holds one row. The rows that the blocks of a step look up are
+/// in slots during the step, and stay there until rows of later steps need the slots. A row that a step
+/// changed is written when it leaves its slot, or at a checkpoint. The rows have the same bits for any
+/// number of slots.
 ///
-/// Until start() there is no file, and all rows are 0: so a plan can run blocks. hold() and read() may be
-/// called on several threads at once; other functions only between two steps.
+/// Until start() there is no file, and all rows are 0, so that a plan can run blocks. hold(), read() and
+/// expect() may be called on several threads at once; other functions only between two steps.
 class StoredTable final : public StoredRows {
  public:
   /// The sizes of the table, and the number of slots: at least the maximum number of rows that a step looks
@@ -44,13 +45,14 @@ class StoredTable final : public StoredRows {
   /// Errors: BudgetExceeded.
   explicit StoredTable(const Options& options);
 
-  /// Connects the table to the slots of its parameter and to the state of its optimizer. They must outlive
-  /// the table.
+  /// Connects the table to the slots of its parameter and to the state of its optimizer, whose tensors it
+  /// shares. Errors: Failure if the optimizer has another number of moments.
   void attach(const ParameterList& parameters, const Optimizer& optimizer);
   /// Creates the file, with the rows of start_from() if it was called. Errors: those of
   /// VersionedRows::create().
   void start();
-  /// Opens the file of an earlier process. Errors: those of VersionedRows::open().
+  /// Opens the file of an earlier process. `places` is the result of before_checkpoint() in the checkpoint.
+  /// Errors: those of VersionedRows::open().
   void resume(std::span<const std::byte> places);
   /// Creates the file from a table that an earlier process had in memory. Errors: those of start().
   void take(const WholeTable& whole);
@@ -74,7 +76,7 @@ class StoredTable final : public StoredRows {
   at::Tensor hold(const at::Tensor& ids) override;
   at::Tensor read(const at::Tensor& ids) override;
   /// Asks the system to read the rows of a later block soon: `numbers` has the bits of their indices, each a
-  /// u32 (rows/node_numbers.h). Thread-safe. Does nothing before start().
+  /// u32 (rows/node_numbers.h). Does nothing before start().
   void expect(std::span<const float> numbers);
   std::span<const uint32_t> row_of_slots() const override { return row_of_; }
   void start_from(std::span<const float> weights, std::shared_ptr<const void> owner) override;
@@ -85,8 +87,10 @@ class StoredTable final : public StoredRows {
   /// Makes the weights of all rows the best, or the best the current. Errors: Failure.
   void keep_best();
   void restore_best();
-  /// Writes all changed rows to the disk, and returns what a checkpoint must hold. Errors: Failure.
+  /// Writes all changed rows to the disk. Returns the bytes that a checkpoint must hold, one per row; they
+  /// are valid until the table changes. Errors: Failure.
   std::span<const std::byte> before_checkpoint();
+  /// Call it when the checkpoint is written: from then on, rows of earlier checkpoints may be overwritten.
   void after_checkpoint();
   /// Frees the disk space that was kept for a model file with all rows. Errors: Failure.
   void free_reserve() { file_.free_reserve(); }

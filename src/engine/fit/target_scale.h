@@ -18,10 +18,12 @@ struct TargetScale {
 /// Computes the scale for a source that has targets. Unknown targets are left out. Sums are computed in
 /// double precision and in the order of the training list (Welford, Technometrics 1962), so that the result
 /// is the same on every machine. Errors: InputError for an infinite target, for a training or validation
-/// graph without a target, and if no training or no validation node has one.
+/// graph without a target, and if no training or no validation node has one; Interrupted; those of
+/// BlockSource::read().
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split);
-/// Computes the scale over `nodes` of one giant graph whose nodes have numbers to predict. Errors:
-/// Interrupted; InputError if none of the nodes has a known number.
+/// Computes the scale over `nodes` of one giant graph whose nodes have numbers to predict. Does not check for
+/// infinite numbers, which ingest and verify refuse. Errors: Interrupted; InputError if none of the nodes has
+/// a known number.
 TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes);
 
 }  // namespace plimsoll

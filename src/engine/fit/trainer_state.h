@@ -27,7 +27,8 @@ struct TrainerState {
 int max_streams_of(const FitOptions& options);
 
 /// Returns the plan of fit(). TrainerState must already exist, except in planning without data, which adds
-/// its size. Blocks will run on `device`, or on the CPU if it is null.
+/// its size. Blocks will run on `device`, or on the CPU if it is null. Errors: those of make_plan();
+/// UsageError if the recipe asks for a table of embeddings on a disk and there is none.
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device = nullptr);
 
 }  // namespace plimsoll

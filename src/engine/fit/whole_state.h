@@ -18,13 +18,13 @@ namespace plimsoll {
 class WholeState {
  public:
   /// `rows` has a row of slices.row() numbers for each kind of state, at most two. All arguments must outlive
-  /// the object.
+  /// the object. Errors: Failure if there are more kinds than rows.
   WholeState(Exchange& exchange, const Slices& slices, const ParameterList& parameters,
              const Optimizer& optimizer, std::vector<at::Tensor> rows);
 
-  /// Copies the state of all ranks to rank 0.
+  /// Copies the state of all ranks to rank 0. All ranks must call it. Errors: RankLost.
   void gather();
-  /// Copies the state from rank 0 back to all ranks.
+  /// Copies the state from rank 0 back to all ranks. All ranks must call it. Errors: RankLost.
   void scatter();
   /// On rank 0: returns views of the rows, by the names that one process uses.
   std::map<std::string, std::span<float>> tensors() const;
