@@ -23,15 +23,17 @@ struct ModelInputs {
   bool node_head = false;    ///< Evaluate nodes instead of graphs.
   bool values = false;       ///< Return values instead of logits of classes.
   bool standardize = false;  ///< Standardise the features of nodes (nn/feature_units.h).
-  /// Returns the distance that most edges do not exceed. May read all graphs.
+  /// Returns the distance that most edges do not exceed. May read all graphs. Called only for a model of
+  /// paths whose cutoff is auto, so other models need none.
   std::function<double()> edge_distance = {};
 };
 
-/// Makes the model that a recipe names. Errors: UsageError if the model's section of the recipe is invalid.
+/// Makes the model that a recipe names. Errors: UsageError if the model's section of the recipe is invalid;
+/// BudgetExceeded; those of inputs.edge_distance.
 std::unique_ptr<GraphModel> make_graph_model(const Recipe& recipe, const ModelInputs& inputs);
 
 /// Reads the model of a file. Embeddings of nodes are a view of the file, which must outlive the model.
-/// Errors: InputError.
+/// Errors: InputError, BudgetExceeded.
 std::unique_ptr<GraphModel> read_graph_model(const SafetensorsView& file);
 
 /// The kind of a model, as "plimsoll.model" in its file, and its options.
@@ -39,6 +41,7 @@ struct ModelDescription {
   std::string_view kind;
   Json options;
 };
+/// Errors: Failure for a model that no file can hold.
 ModelDescription describe_model(const GraphModel& model);
 
 }  // namespace plimsoll

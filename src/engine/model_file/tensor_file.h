@@ -14,7 +14,7 @@ namespace plimsoll {
 
 // Functions that the files of all models share.
 
-/// Views of parameters and buffers, by name. All of them must be in memory.
+/// Views of parameters and buffers, by name. Errors: Failure if one of them is on a disk.
 std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters);
 /// Streams of parameters and buffers, by name. The list, and any StoredRows in it, must outlive them.
 std::map<std::string, TensorStream> streams_of(const ParameterList& parameters);
@@ -24,16 +24,16 @@ std::map<std::string, TensorStream> streams_of(const ParameterList& parameters);
 /// `make`.
 template <typename Make>
 auto read_model(const SafetensorsView& file, const Make& make);
-/// Reads the model of a file as read_model() does, except that parameter `mapped` is a view of the file,
-/// which must outlive the model. The model cannot be trained. Errors: those of read_model().
+/// Does the same, except that parameter `mapped` is a view of the file. The file must outlive the model, and
+/// the model cannot be trained. Errors: the same.
 template <typename Make>
 auto read_model(const SafetensorsView& file, const std::string& mapped, const Make& make);
 /// Makes the model with parameters and buffers that are views of the file. The file must outlive the model,
-/// which cannot be trained.
+/// and the model cannot be trained. Errors: those of read_model().
 template <typename Make>
 auto map_model(const SafetensorsView& file, const Make& make);
-/// Overwrites parameters and buffers. Errors: InputError if one is missing from the file or has another shape
-/// there.
+/// Overwrites parameters and buffers. `path` is the file's name in errors, here and below. Errors: InputError
+/// if one is missing from the file or has another shape there; the ones before it are then overwritten.
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters);
 /// Returns a view of a tensor in the file. The file must outlive the view, which must not be written to.
 /// Errors: those of read_tensors().

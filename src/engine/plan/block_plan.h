@@ -13,7 +13,7 @@
 namespace plimsoll {
 
 /// The memory that any block needs for one kind of work, such as training: the tape, and the positions of its
-/// pieces. Thread-safe after lay_out().
+/// pieces. Call set_model() first, then lay_out(). Thread-safe afterwards.
 class BlockPlan : public RangePlanner {
  public:
   /// The arrays that `shapes` views must outlive the plan.
@@ -22,7 +22,8 @@ class BlockPlan : public RangePlanner {
   /// Sets the tape model of blocks whose pieces are closed, or of the other blocks.
   void set_model(bool closed, TapeModel model) { kind(closed).model = std::move(model); }
   bool has_model(bool closed) const { return !kind(closed).model.empty(); }
-  /// Makes the layout for the largest sizes within a box.
+  /// Makes the layout for the largest sizes within a box. Does nothing if the probes' tapes were not the same
+  /// sequence of events: then there are no positions, and the sizes of ranges are estimates.
   void lay_out(bool closed, const Terms& lowest, const Terms& highest);
   /// Computes the layout for one block, and keeps it if that block then needs fewer bytes.
   void lay_out(const BlockTerms& block);

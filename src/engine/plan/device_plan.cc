@@ -73,7 +73,7 @@ class DevicePlanner {
         training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
       } catch (const DeviceRegionFull&) {
         if (recompute || in_.recompute == GradientCheckpointing::off) throw;
-        continue;  // Without memory to measure this number of blocks, there is none to run it either.
+        continue;  // A block that does not fit while it is measured does not fit in the run either.
       }
       DevicePlan plan = divide(&*training, recompute);
       if (!best) {

@@ -42,7 +42,7 @@ struct DevicePlan {
 
   /// The minimum budget for each number of blocks in flight, starting with 1.
   std::vector<int64_t> budget_for;
-  /// Decide the positions of a block's tensors in its range.
+  /// Decide the positions of a block's tensors in its range; null if their plan is not exact.
   std::shared_ptr<const BlockPlan> training, prediction;
   /// Operators without a CUDA kernel, whose memory is planned as on the CPU.
   std::vector<std::string> without_cuda;
@@ -50,7 +50,8 @@ struct DevicePlan {
 
 /// Plans a run for a device. If PlannedDevice::blocks is not set, no device is needed and nothing is run: the
 /// objective's parameters must have no data (MetaParameters), and the workspaces of torch's own operators are
-/// planned as on the CPU. Errors: those of tape_without_data(), or of running a block.
+/// planned as on the CPU. Errors: without a device, those of tape_without_data(); with one, DeviceRegionFull
+/// if not even probes fit, UsageError for an operator without a CUDA kernel, and those of running a block.
 DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device);
 
 /// Throws BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.

@@ -34,21 +34,23 @@ Json device_json(const DeviceUse& use);
 /// Describes `use` in one line.
 std::string device_in_words(const DeviceUse& use);
 
-/// Runs the blocks of a run on a device, by its plan.
+/// Runs the blocks of a run on a device, by its plan. Not thread-safe.
 class DeviceRun {
  public:
-  /// `models` are the models whose parameters are copied to the device: that of the objective first, then
-  /// that of\n  /// a live teacher, if there is one. `max_streams` is the maximum number of blocks in flight.
-  /// Errors: DeviceRegionFull if not even the parameters fit.
+  /// `models` has the parameters to copy to the device: first the objective's, then those of a live teacher,
+  /// if there is one. They and `device` must outlive the object. `max_streams` is the maximum number of
+  /// blocks in flight. Errors: DeviceRegionFull if not even the parameters fit; BudgetExceeded.
   DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
             int max_streams = PlannedDevice::kMaxStreams);
 
   /// Makes one lane of all free memory for probes, and returns the device to plan for.
   PlannedDevice planned();
-  /// Returns how blocks run according to the plan. `host` is the execution planned for the host. Errors:
-  /// BudgetTooSmall.
+  /// Makes the lanes of the plan, and returns how blocks run according to it. `host` is the execution planned
+  /// for the host. The result refers to this object, which must outlive its use. Errors: BudgetTooSmall;
+  /// DeviceRegionFull.
   ExecutionPlan execution(const DevicePlan& plan, ExecutionPlan host);
   /// Copies the planned feature rows to the device, or none if memory is refused. Call it after execution().
+  /// Errors: those of FeatureRows::leave_out().
   void keep_rows(const DevicePlan& plan, const BlockSource& source);
   DeviceUse use(const DevicePlan& plan) const;
   /// Returns what the driver's monitor reports now; nullopt if there is none.

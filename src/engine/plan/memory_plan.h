@@ -68,8 +68,7 @@ struct MemoryPlan {
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
-  std::optional<Reading> reading_of_run;  ///< The same, for the cache of this plan; `share` is
-                                          ///< 0.
+  std::optional<Reading> reading_of_run;  ///< The same for the cache of this plan, with share 0.
   int64_t epochs = 0;                     ///< Maximum number of epochs of the run.
   std::optional<StartUpCost> start_up;    ///< Cost of computing the sizes of all blocks.
   int64_t sampled_epochs = 0;             ///< Number of epochs whose blocks were sampled for these sizes.
@@ -100,6 +99,7 @@ struct MemoryPlan {
     std::optional<int64_t> in_memory = {}, on_disk = {};
   };
   TableBudgets table_budgets = {};  ///< If any is set, the smallest of them is min_budget.
+  /// Sets table_budgets, and min_budget if any is set.
   void state(const TableBudgets& budgets) {
     table_budgets = budgets;
     if (budgets.in_memory || budgets.on_disk)

@@ -14,7 +14,7 @@ double parse_link_speed(std::string_view text);
 
 /// A network that connects all ranks, as a user describes it.
 struct Network {
-  double bytes_per_s = 0;  ///< What one rank can send and receive at the same time.
+  double bytes_per_s = 0;  ///< Bandwidth of one rank, in each direction at the same time.
   /// Seconds from sending a small message to its arrival. The default was measured between two processes that
   /// do nothing else (bench/results/ranks.md).
   double message_s = 60e-6;

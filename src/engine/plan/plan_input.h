@@ -22,10 +22,11 @@ struct PendingAllocation {
   int64_t sum() const { return parameters + optimizer + columns + output; }
 };
 
-/// The graphs that a run works on, and how the run works on them.
+/// The graphs that a run works on, and how the run works on them. All objects and arrays that it refers to
+/// must outlive the plan made from it.
 struct PlanInput {
   const BlockSource* source = nullptr;
-  GraphShapes shapes;  ///< One entry per graph of the source.
+  GraphShapes shapes;  ///< Shapes of all graphs of the source.
   const Objective* objective = nullptr;
   /// Weights that stay in memory and are not trained, such as a teacher's. They are already held or in
   /// `missing`. May be null.

@@ -18,7 +18,7 @@ class PlannedEngine {
   /// Plans `input`, which must not train anything. Blocks run on `device`, or on the CPU if it is null. If
   /// `rehearsal` is not null, it gets the budget that the plan needs, and no engine is made. The objects that
   /// `input` points to must outlive it. Errors: BudgetTooSmall for the host or the device; those of
-  /// make_plan().
+  /// make_plan() and of BlockEngine.
   explicit PlannedEngine(PlanInput input, TrainingDevice* device = nullptr, Rehearsal* rehearsal = nullptr);
 
   BlockEngine& operator*() { return *engine_; }

@@ -31,7 +31,7 @@
 namespace plimsoll {
 namespace {
 
-// Returns the terms of a block that was read. Its terms before are a bound if seeds have several samples.
+// Returns the terms of a block that was read. `terms` are only a bound of them if seeds have several samples.
 BlockTerms terms_of_read(const GraphBlock& block, const RowWidths& widths, BlockTerms terms) {
   if (widths.layout == nullptr) return terms;
   std::vector<int64_t> padding(block.parts.size(), 0);

@@ -11,8 +11,10 @@ namespace plimsoll {
 
 /// Plans a run: records the tapes of a few small synthetic blocks, solves them (memory/tape_model.h), finds
 /// the worst of all blocks, runs it once, and divides the rest of the ledger. Everything that lives as long
-/// as the run must already be in the ledger, except gradients and `missing`. Errors: BudgetExceeded if not
-/// even probes fit; UsageError if the model cannot be planned without data (engine/plan/static_tape.h).
+/// as the run must already be in the ledger, except gradients and `missing`. A plan may be infeasible.
+/// Errors: BudgetExceeded if not even probes fit; UsageError if the model cannot be planned without data
+/// (engine/plan/static_tape.h); with an open device, BudgetTooSmall if its budget is too small, and the
+/// errors of plan_device(); Interrupted; those of running a block.
 MemoryPlan make_plan(const PlanInput& input);
 
 /// Predicts the list `predicted` and runs a whole step, according to a feasible plan. If blocks differ from

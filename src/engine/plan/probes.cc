@@ -14,8 +14,8 @@ class ProbeMaker {
  public:
   ProbeMaker(const RowWidths& widths, const CollateOptions& options) : widths_(widths), options_(options) {}
 
-  // Adds a block of graphs with these numbers of nodes. Each graph has items and `edges` edges, `loops` of
-  // which are self-loops. Only sizes matter: features are zeros.
+  // Adds a block of graphs with these numbers of nodes. Each graph has items and `edges` edges,
+  // `loops` of which are self-loops. Only sizes matter: features are zeros.
   void add(const std::vector<int64_t>& nodes, int64_t edges, int64_t loops) {
     GraphBlock block;
     block.clear();

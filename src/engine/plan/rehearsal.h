@@ -6,7 +6,7 @@
 namespace plimsoll {
 
 /// Finds the budget that some work needs. Work with a rehearsal allocates and plans as in a run, but runs no
-/// block: zeros replace the model's outputs.
+/// block: zeros replace the model's outputs. Not thread-safe.
 class Rehearsal {
  public:
   /// Records that a part of the work needs a budget of `budget` bytes.

@@ -22,13 +22,14 @@ Tape tape_without_data(const Objective& objective, const BlockTerms& block, cons
 /// The module under which the tensors of collate() are recorded.
 inline constexpr const char* kBatchModule = "batch";
 
-/// Returns the tape of a block on a CUDA device: the project's operators allocate like their CUDA kernels,
-/// and torch's own operators as on the CPU. The tensors of the block's source are copied to the device, so
-/// they are part of the tape.
+/// The tape of a block on a CUDA device.
 struct CudaTape {
   Tape tape;
   std::vector<std::string> without_cuda;  ///< Same as MetaTensors::without_cuda().
 };
+/// Does the same as tape_without_data() for a CUDA device: the project's operators allocate like their CUDA
+/// kernels, and torch's own operators as on the CPU. The tensors of the block's source are copied to the
+/// device, so they are part of the tape. Errors: the same.
 CudaTape cuda_tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                                 bool training, bool recompute);
 

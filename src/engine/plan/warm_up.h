@@ -17,18 +17,18 @@ struct FloorParts {
 
 /// Gives torch one intra-op thread per worker. Makes torch and its libraries allocate, on `threads` threads,
 /// all memory that they keep for their lifetime, so that the floor of a budget measured afterwards includes
-/// it.
+/// it. Call it once, before the first operation of torch. Errors: ThreadRefused.
 FloorParts warm_up_torch(int threads);
 
 /// Returns the value of blas_bytes() (engine/plan/blas_memory.h) at the end of warm_up_torch(), which the
 /// floor includes; 0 before that.
 int64_t warm_blas_bytes();
 
-/// Memory of the process beyond floor and ledger: nodes of the graph of gradients, tensor objects, memory
-/// that malloc loses between pieces, and the used stacks of threads. It is set aside from the budget once,
-/// and heap_slack_per_block() for each block in flight; the planner measures BLAS buffers itself. Measured
-/// with one block in flight: 0.05 MiB for 45 tensors at a time, 0.6 MiB for 250 (bench/results/contract.md),
-/// and 0.23 MiB per block with an autoencoder.
+/// Memory of the process beyond floor and ledger: nodes of the graph of gradients, tensor objects,
+/// memory that malloc loses between pieces, and the used stacks of threads. It is set aside from the budget
+/// once, and heap_slack_per_block() for each block in flight; the planner measures BLAS buffers itself.
+/// Measured with one block in flight: 0.05 MiB for 45 tensors at a time, 0.6 MiB for 250
+/// (bench/results/contract.md), and 0.23 MiB per block with an autoencoder.
 constexpr int64_t kHeapSlack = 640 * kKiB;
 
 /// Returns the slack for a block whose pass has up to `tensors` tensors in its plan. kHeapSlack holds the
