@@ -26,17 +26,17 @@ struct ColumnResult {
   MemoryPlan plan;        ///< Empty if the column already existed.
 };
 
-/// Plans the memory of write_column().
+/// Plans the memory of write_column(). Errors: those of make_plan() and, with a device, BudgetTooSmall.
 MemoryPlan plan_column(const ColumnOptions& options);
 
 /// Opens the column NAME of `folder` if it exists and was computed from the same inputs. All ranks must call
-/// it. Errors: those of ColumnFile::open().
+/// it. Errors: those of ColumnFile::open() and of look_on_ranks().
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder);
 
 /// Opens the column NAME of `folder` if it was computed from the same inputs; otherwise computes it block by
 /// block and writes it, [items, outputs()] in the order of the graphs. Ranks compute it together, and rank 0
 /// writes it. Errors: BudgetTooSmall; Interrupted, with nothing written; InputError for a stale column, with
-/// the reason; those of ColumnFile.
+/// the reason; those of ColumnFile, predict_on_ranks() and look_on_ranks().
 ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder);
 
 }  // namespace plimsoll

@@ -17,11 +17,15 @@
 
 namespace plimsoll {
 
+/// How the functions below predict.
 struct FullNeighbourOptions {
-  std::filesystem::path scratch;  ///< An existing folder with space for layer_bytes().
-  MemoryShare memory = {};        ///< If its outside_ledger is 0, the prediction has no budget.
+  /// An existing folder with space for layer_bytes(). The files of layers are left there; the caller removes
+  /// them.
+  std::filesystem::path scratch;
+  MemoryShare memory = {};  ///< If its outside_ledger is 0, the prediction has no budget.
   /// If set, it receives the budget that the prediction needs, and no layer runs. If null, the layers run.
   Rehearsal* rehearsal = nullptr;
+  /// Gets how many of the nodes of all layers are done. Any worker may call it, but only one at a time.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
   FeatureOrder order = {};  ///< Where the model finds each of its features in the graph's features.
   bool embeddings = false;  ///< Whether `take` also gets the nodes' embeddings.
@@ -54,14 +58,16 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);
-/// Does the same, but passes the outputs to `take`, some nodes at a time and in order. In a rehearsal, only
-/// the first nodes are passed. Errors: also those of `take`.
+/// Does the same, but passes the outputs to `take`, some nodes at a time and in order. The outputs are valid
+/// only during the call of `take`. In a rehearsal, only the first nodes are passed. Errors: also those of
+/// `take`.
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    const std::function<void(const NodePredictions&)>& take);
 
-/// Predicts every node, and passes the outputs to `take`, some nodes at a time and in order. In a rehearsal,
-/// only the first nodes are passed. Errors: those of predict_nodes() and of `take`.
+/// Predicts every node, and passes the outputs to `take`, some nodes at a time and in order. The outputs are
+/// valid only during the call of `take`. In a rehearsal, only the first nodes are passed. Errors: those of
+/// predict_nodes() and of `take`.
 void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                         const FullNeighbourOptions& options,
                         const std::function<void(const NodePredictions&)>& take);

@@ -44,7 +44,8 @@ class LayerRun {
  public:
   /// `from` has the outputs of the previous layer, or the features. Only the `needed` pieces run. `degrees`
   /// has the degrees of all nodes, if the convolution needs them. `order` is the order of the graph's
-  /// features. All arguments must outlive the object. Errors: those of RowReader, BudgetExceeded.
+  /// features. All arguments except `from` must outlive the object. Errors: those of RowReader,
+  /// BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
            const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees,
            const FeatureOrder& order);

@@ -30,7 +30,7 @@ struct EvaluationInput {
 
 /// Makes the engine for all lists. Before this call the caller must allocate all memory that it holds in
 /// addition to the blocks. The blocks use the remaining memory, except for `later` bytes that the caller
-/// allocates while the engine exists. Errors: BudgetTooSmall.
+/// allocates while the engine exists. Errors: those of PlannedEngine.
 PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
 /// Predicts the lists with one engine, into one buffer. In a rehearsal all outputs are zeros. Not
@@ -38,7 +38,7 @@ PlannedEngine engine_for(const EvaluationInput& input, const Objective& objectiv
 class ListPredictor {
  public:
   /// `outputs` has the number of outputs of each list. `later` has the same meaning as in engine_for().
-  /// Errors: BudgetTooSmall.
+  /// Errors: those of engine_for(); BudgetExceeded.
   ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs,
                 int64_t later = 0);
 
@@ -46,6 +46,8 @@ class ListPredictor {
     double loss = 0;
     std::span<const float> outputs;  ///< Valid until the next call.
   };
+  /// Predicts list number `list` of EvaluationInput::lists. All ranks must call it. Errors: those of
+  /// predict_on_ranks().
   Prediction predict(size_t list);
 
  private:

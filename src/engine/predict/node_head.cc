@@ -33,7 +33,7 @@ class HeadRounds {
         messages_(exchange.ranks(), bytes_of(std::min(kPieceTargets, parts.nodes))) {}
 
   void run(const std::function<void(const NodePredictions&)>& take) {
-    std::exception_ptr error;  // Error thrown by `take`; the next round tells the other ranks of it.
+    std::exception_ptr error;  // Error thrown by `take`; the next round reports it to the other ranks.
     int64_t first = 0;
     for (; first < parts_.count(); first += exchange_.ranks()) {
       exchange_round(first, error);

@@ -35,10 +35,10 @@ class NodeHead {
   std::vector<std::unique_ptr<DirectRows>> layer_outputs_;
 };
 
-/// The nodes to predict, some at a time: nodes [kPieceTargets, or fewer in the last part] of part `part`. The
-/// result is valid until the next call.
+/// The nodes to predict, in parts of kPieceTargets nodes; the last part may have fewer.
 struct NodeParts {
   int64_t nodes = 0;  ///< Number of nodes of all parts.
+  /// Returns the nodes of a part. The result is valid until the next call.
   std::function<std::span<const int64_t>(int64_t part)> at;
 
   int64_t count() const;
@@ -47,13 +47,15 @@ struct NodeParts {
 };
 
 /// Runs a head over all parts and passes the outputs to `take`, in order. The ranks that `exchange` connects
-/// share the parts, and every rank gets all outputs; null: one process. Of embeddings, ranks exchange only
-/// what is asked for: without `embeddings`, `take` gets none. Errors: those of run() and of `take`; an error
-/// on one rank ends all ranks, with Interrupted or Failure; RankLost.
+/// share the parts, and every rank gets all outputs; null: one process. Without `embeddings`, ranks do not
+/// exchange them, and `take` gets none. The outputs are valid only during the call of `take`.
+/// Errors: those of run() and of `take`; an error on one rank ends all ranks, with Interrupted or Failure;
+/// RankLost.
 void run_head(NodeHead& head, const NodeParts& parts, bool embeddings, Exchange* exchange,
               const std::function<void(const NodePredictions&)>& take);
 
 /// Runs a head over the first part only, with the memory that run_head() needs on one of `ranks` ranks.
+/// Errors: those of run() and of `take`.
 void rehearse_head(NodeHead& head, const NodeParts& parts, bool embeddings, int ranks,
                    const std::function<void(const NodePredictions&)>& take);
 

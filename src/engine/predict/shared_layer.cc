@@ -55,7 +55,7 @@ void SharedLayer::add(int64_t first, std::span<const float> rows) {
 void SharedLayer::finish(const std::exception_ptr& error) {
   std::exception_ptr ended = error;
   if (!ended) ended = error_of([&] { receive_round(); });
-  // The last round tells the others how this rank's part ended; it has no rows unless the part failed
+  // The last round reports to the others how this rank's part ended; it has no rows unless the part failed
   // earlier.
   if (!has_ended_) {
     const std::exception_ptr last = error_of([&] {
