@@ -17,14 +17,15 @@ namespace plimsoll {
 /// "Heterogeneous graph transformer", WWW 2020, algorithm 2). A node that has not been sampled has a sum over
 /// its edges to sampled nodes: each edge adds 1 divided by the in-degree of the sampled node in the edge
 /// type. Nodes are drawn without replacement, with probabilities proportional to the squares of these sums.
-/// The sample has all edges of the graph between its nodes.
+/// The sample has all edges of the graph between its nodes. Times and weights are ignored.
 ///
 /// Draws are a function of (seed, epoch, the seed nodes in their order). Use one sampler per thread, because
 /// it keeps scratch memory. The topology must outlive it.
 class HgtSampler {
  public:
   /// `counts` [node types][hops] is the number of nodes to sample. Errors: UsageError unless there is one
-  /// list for each node type, all of the same length, or for a count below 0.
+  /// list for each node type, all of the same length, for a count below 0, or for more counts than Draws has
+  /// streams.
   HgtSampler(const TypedTopology& topology, std::vector<std::vector<int64_t>> counts, uint64_t seed);
 
   /// Replaces `out` with the sample of these seeds of one type. All edges are counted in the first hop.

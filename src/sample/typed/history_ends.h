@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// The end of each seed's history: the latest time from which the seed sees rows.
+/// The end of each seed's history: the latest time of a row that the seed may see.
 ///
 /// A seed sees rows up to its own time, but none after `last_time`. The lag of a seed is the time between the
 /// end of its history and the seed. If training seeds are lagged, each of their samples has the lag of a
@@ -14,7 +14,8 @@ namespace plimsoll {
 /// as early as those of the seeds that it will be evaluated on. Times of other splits are used for this, but
 /// none of their labels or rows.
 ///
-/// A drawn lag is a function of (seed of the run, sample, entity and time of the seed) only. Thread-safe.
+/// For the same data set, a drawn lag is a function of (seed of the run, sample, entity and time of the
+/// seed). Thread-safe.
 class HistoryEnds {
  public:
   struct Options {
@@ -25,7 +26,7 @@ class HistoryEnds {
   /// `seeds` must outlive this object. All times are in nanoseconds since 1970-01-01.
   HistoryEnds(const TaskSeeds& seeds, const Options& options);
 
-  /// Returns the end of the history of a sample of a seed.
+  /// Returns the end of the history of a sample of a seed. Samples are counted from 0.
   int64_t end(int64_t seed, uint32_t sample) const;
   /// Returns whether training seeds have lags other than 0.
   bool has_lags() const { return has_lags_; }

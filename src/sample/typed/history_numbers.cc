@@ -15,7 +15,7 @@ float log_count(const EdgeRange& edges) {
   return static_cast<float>(std::log1p(static_cast<double>(edges.degree)));
 }
 
-// Two times may be further apart than an int64_t can tell, but not than a uint64_t can.
+// The difference of two times may exceed an int64_t, but always fits into a uint64_t.
 float log_days(int64_t earlier, int64_t later) {
   const uint64_t nanoseconds = static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier);
   return static_cast<float>(std::log1p(static_cast<double>(nanoseconds) / static_cast<double>(kDay)));

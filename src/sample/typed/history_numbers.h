@@ -21,7 +21,8 @@ namespace plimsoll {
 /// object. Thread-safe.
 class HistoryNumbers {
  public:
-  /// Numbers of the edge types into node type `target` among `edge_types`, for spans of `days`.
+  /// Uses the edge types into node type `target` among `edge_types`. `days` are the lengths of the spans,
+  /// each at least 1; without spans there are no numbers.
   HistoryNumbers(const TypedTopology& topology, size_t target, const std::vector<size_t>& edge_types,
                  std::vector<int64_t> days);
 
@@ -29,7 +30,7 @@ class HistoryNumbers {
   int64_t numbers() const;
 
   /// Writes the numbers, [numbers()], of a node for a history that ends at `end`, in nanoseconds since
-  /// 1970-01-01. Errors: InputError for damaged lists.
+  /// 1970-01-01. Errors: UsageError for a node that does not exist; InputError for damaged lists.
   void write(int64_t node, int64_t end, float* numbers) const;
 
  private:

@@ -20,7 +20,7 @@ struct TimeSpan {
 /// Finds the edges of a list that are known in a span of times: edges whose time, if they have one, is within
 /// the span, and whose source, if it has a time, is not later than its end. Lists are sorted by time, so
 /// these edges are a range found by binary search. There can be gaps only if sources have times that differ
-/// from the times of their edges. Not thread-safe: it keeps scratch memory for the gaps of one list.
+/// from the times of their edges. Thread-safe except for gaps(), which keeps scratch memory for one list.
 class KnownEdges {
  public:
   /// The topology must outlive this object.
@@ -31,8 +31,8 @@ class KnownEdges {
   EdgeRange within(size_t edge_type, int64_t target, EdgeRange list, TimeSpan span) const;
   /// Returns whether lists of this edge type may have gaps.
   bool may_have_gaps(size_t edge_type) const;
-  /// Returns the edges of `list` whose source is later than `last`; valid until the next call. Errors: those
-  /// of the topology.
+  /// Returns the edges of `list` whose source is later than `last`; valid until the next call. Call it only
+  /// if may_have_gaps() is true. Errors: those of the topology; BudgetExceeded.
   NeighbourChoice::Without gaps(size_t edge_type, EdgeRange list, int64_t last);
   /// Checks that the time of each chosen edge is within its span, which is true if lists are sorted.
   /// edges[i], which leads from sources[i] and was chosen from a result of within(), has the span span_of(i).
@@ -69,8 +69,8 @@ class KnownEdges {
   Vector<EdgeRun, Tag::blocks> gaps_;
 };
 
-/// Returns the last `count` edges of a list, not counting edges in `gaps`, and removes from `gaps` the edges
-/// outside the result.
+/// Returns the last edges of a list, as many as contain `count` edges outside `gaps`, or the whole list if it
+/// has fewer. `gaps` are those of this list; those before the result are removed.
 EdgeRange latest_edges(EdgeRange list, int64_t count, NeighbourChoice::Without& gaps);
 
 }  // namespace plimsoll

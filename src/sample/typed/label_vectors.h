@@ -16,8 +16,9 @@ namespace plimsoll {
 /// Thread-safe.
 class LabelVectors {
  public:
-  /// `target` is the entry of the split in the manifest, `seeds` the number of its rows, and `place` names it
-  /// in messages. Errors: InputError for labels of another form.
+  /// `target` is the entry of the split's target in the manifest, `seeds` the number of its rows, and `place`
+  /// names the split in messages. Errors: InputError for labels of another form; Json::exception if a key is
+  /// missing.
   LabelVectors(const DataSetView& set, const Json& target, int64_t seeds, std::string place);
 
   /// Returns the number of labels of a row; 0 if they are missing. Errors: InputError for a damaged list.

@@ -11,10 +11,10 @@
 
 namespace plimsoll {
 
-/// A column of lists of categories, as numbers of a node: for each of up to kMaxValues values, those that
-/// occur in the most lists known at the training cut, 1 if the list has the value, otherwise 0; then
-/// log(1 + number of other items), which are unknown values and items without a value. A column with missing
-/// lists in the known rows also has an indicator, which is 1 for a missing list.
+/// Turns a column of lists of categories into numbers of a node. The values that occur in the most lists
+/// known at the training cut, up to kMaxValues, each have a number, which is 1 if the list has the value,
+/// otherwise 0. The next number is log(1 + n) for the n other items of the list, including items without a
+/// value. A column with missing lists in the known rows also has an indicator, which is 1 for a missing list.
 ///
 /// Construct it, call add_known() for each known row, then choose_values(). After that it is thread-safe.
 /// Refers to mapped columns, which must outlive it.
@@ -22,15 +22,17 @@ class MultiCategory {
  public:
   static constexpr size_t kMaxValues = 64;
 
-  /// `column` is an entry of `columns` in the manifest. Errors: InputError for a damaged column.
+  /// `column` is an entry of `columns` in the manifest. Errors: InputError for a damaged column;
+  /// BudgetExceeded.
   MultiCategory(const DataSetView& set, const Json& column, int64_t nodes);
 
   /// Counts the values in the list of a node that is known at the training cut. Errors: InputError for a
   /// damaged list.
   void add_known(int64_t node);
+  /// Chooses the values that have a number. Call it once, after the last add_known(). Errors: BudgetExceeded.
   void choose_values();
 
-  /// Numbers per node, and the number of values that have one.
+  /// Numbers per node, and the number of values that have one. Both are known after choose_values().
   int64_t numbers() const { return values_ + 1 + (has_indicator_ ? 1 : 0); }
   int64_t values() const { return values_; }
   /// Number of values that occur in known rows.

@@ -134,8 +134,8 @@ void NodeInputs::each_known(const Use& use) const {
     if (time_.empty() || time_[static_cast<size_t>(node)] <= cut_) use(node);
 }
 
-// Computed in two passes in double precision. The second pass sums the squares of differences from the mean,
-// which stay small.
+// Computes mean and deviation in two passes in double precision. The second pass sums the squares of
+// differences from the mean, because these stay small.
 void NodeInputs::learn(Number& number, const std::string& name) const {
   constexpr double kRounding =
       1e-12;  // A deviation below this share of the mean is a rounding error, so the column is constant.

@@ -13,9 +13,9 @@
 
 namespace plimsoll {
 
-/// Numbers that describe a time relative to the time of the seed: sine and cosine of the days between the two
-/// for kTimeWaves wavelengths (the positional encoding of Vaswani et al., NeurIPS 2017, which RelBench's
-/// models use), and the logarithm of the days.
+/// Numbers that describe a time relative to the time of the seed: sine and cosine of the days d from the time
+/// to the seed for kTimeWaves wavelengths (the positional encoding of Vaswani et al., NeurIPS 2017, which
+/// RelBench's models use), and log(1 + |d|) with the sign of d.
 inline constexpr int64_t kTimeWaves = 8;
 inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
 
@@ -23,14 +23,15 @@ inline constexpr int64_t kTimeNumbers = 2 * kTimeWaves + 1;
 ///
 /// - numbers, booleans and vectors with mean 0 and deviation 1 over the rows that are known at the training
 ///   cut. A missing value becomes 0, which is the mean. A column with missing values in these rows also has
-///   an indicator, which is 1 for a missing value;
-/// - lists of categories as a number for each value, which says whether the list has it (MultiCategory);
+///   an indicator, which is 1 for a missing value, or for a vector in which one is missing;
+/// - lists of categories as numbers that say which values a list has (MultiCategory);
 /// - times, including the time of the node, relative to the time of the seed, and their hour, weekday and
 ///   month as codes. For a missing time all of these are 0;
 /// - categories as codes, counted from 1 over the values that occur in rows known at the training cut. Code 0
 ///   stands for a value that is missing or does not occur in these rows.
 ///
-/// Nodes without numbers have one number, which is 1, so that every node has an input.
+/// Numbers and codes are in the order of this list, except that the codes of categories precede those of
+/// times. Nodes without numbers have one number, which is 1, so that every node has an input.
 ///
 /// Refers to mapped columns, which must outlive it. Thread-safe after its construction.
 class NodeInputs {
@@ -39,8 +40,9 @@ class NodeInputs {
     int64_t cut = 0;                       ///< The training cut, in nanoseconds since 1970-01-01.
     std::vector<std::string> hidden = {};  ///< Columns that the task hides.
   };
-  /// `type` is an entry of `node_types` in the manifest. `time` [nodes] has the times of the nodes, or is
-  /// empty. Errors: InputError for damaged columns; BudgetExceeded.
+  /// `type` is an entry of `node_types` in the manifest. `time` [nodes] has the times of the nodes in
+  /// nanoseconds since 1970-01-01, or is empty. Errors: InputError for damaged columns, and for values too
+  /// large to standardise; Json::exception for an entry that lacks a key; BudgetExceeded.
   NodeInputs(const DataSetView& set, const Json& type, std::span<const int64_t> time, const Options& options);
 
   /// Numbers per node.
@@ -50,8 +52,8 @@ class NodeInputs {
   /// Columns that are not read, and values without a number of their own, each with the reason.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
-  /// Writes the numbers, [numbers()], and the codes of a node for a seed with this time. Code c is written to
-  /// codes[c * stride].
+  /// Writes the numbers, [numbers()], and the codes of a node for a seed with this time, in nanoseconds since
+  /// 1970-01-01. Code c is written to codes[c * stride]. Errors: InputError for a damaged list.
   void write(int64_t node, int64_t seed_time, float* numbers, int32_t* codes, int64_t stride) const;
 
  private:

@@ -9,14 +9,16 @@
 
 namespace plimsoll {
 
-/// A stored column of numbers of any dtype, with its mask of missing values, read one element at a time.
+/// A stored column of numbers with its mask of missing values, read one element at a time. Its dtype is i8,
+/// u8, i16, i32, u32, i64, f32 or f64. Elements are numbered in C order and not checked against size().
 /// Refers to mapped columns, which must outlive it. Thread-safe.
 class NumberColumn {
  public:
-  /// `valid` names the mask, or is empty if the column has no mask. Errors: InputError for a column that does
-  /// not exist.
+  /// `valid` names the mask, u8 [rows], or is empty if the column has no mask. Errors: InputError for a
+  /// column that does not exist or has another dtype.
   NumberColumn(const DataSetView& set, const std::string& column, const std::string& valid);
 
+  /// Number of elements in all rows.
   int64_t size() const { return size_; }
   bool is_missing(int64_t element) const {
     return !valid_.empty() && valid_[static_cast<size_t>(element / width_)] == 0;
@@ -26,6 +28,7 @@ class NumberColumn {
     return is_missing(element) ? std::numeric_limits<double>::quiet_NaN() : read_(data_, element);
   }
   /// Returns a whole number, such as a code or a time, without converting it to a floating-point number.
+  /// Ignores the mask: codes and times have a number for a missing value.
   int64_t whole(int64_t element) const { return whole_(data_, element); }
 
  private:

@@ -64,7 +64,7 @@ struct SampleLayout {
 };
 
 /// Returns the layout of samples of `hops` hops around seeds of a type. Types are in the order of the
-/// topology.
+/// topology. The caller sets `numbers`, `vocabularies` and `destinations`.
 SampleLayout layout_of_samples(const TypedTopology& topology, size_t seed_type, size_t hops);
 
 }  // namespace plimsoll

@@ -14,7 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// What a seed has in place of a class if it has no label, or one that no training seed has.
+// Take the place of the class of a seed without a label, and of a seed with a label that no training seed
+// has.
 constexpr int64_t kMissingClass = -1;
 constexpr int64_t kUnknownClass = -2;
 
@@ -84,7 +85,7 @@ void TaskSeeds::name_classes(const TypedGraphView& graph) {
                                is_binary ? "" : " or more"));
 }
 
-// The first training row with labels says how many there are.
+// Takes the number of labels from the first training row that has labels.
 void TaskSeeds::count_labels(const TypedGraphView& graph) {
   for (size_t part = 0; part < parts_.size(); ++part)
     for (int64_t row = 0; splits_[part].name == kTrain && target_width_ == 0 && row < splits_[part].count;

@@ -35,15 +35,16 @@ template <>
 inline constexpr auto kWords<LabelOrigin> = std::to_array<std::string_view>({"forecast", "autocomplete",
                                                                              "external"});
 
-/// The seeds of a task of a graph with node types, split after split, numbered from 0. Refers to the columns
-/// of the graph, which must outlive it. Thread-safe.
+/// The seeds of a task of a graph with node types, split after split, numbered from 0. The graph must outlive
+/// this object. Thread-safe.
 class TaskSeeds {
  public:
   static constexpr const char* kTrain = "train";
 
   /// Errors: UsageError for a task that the graph does not have, or of a kind that is not a SeedTask;
-  /// InputError for a task without training labels or without times, or one that hides a foreign key or a
-  /// time, whose edges or rows would still be read.
+  /// InputError for a task without training labels or without times, for labels of a form that does not suit
+  /// the kind, and for a task that hides a foreign key or a time, whose edges or rows would still be read;
+  /// Json::exception for a manifest that lacks a key.
   TaskSeeds(const TypedGraphView& graph, const std::string& name);
 
   struct Split {
@@ -63,11 +64,16 @@ class TaskSeeds {
   int64_t list_length() const { return list_length_; }
 
   bool is_training(int64_t seed) const { return splits_[part_of(seed)].name == kTrain; }
+  /// Returns the node of a seed as it is stored. It is not checked: in damaged data, a node of the type
+  /// entity() may not exist.
   int64_t node(int64_t seed) const;
+  /// Returns the time of a seed, in nanoseconds since 1970-01-01.
   int64_t time(int64_t seed) const;
-  /// Returns whether there is something to predict for the seed that is neither missing, hidden nor unknown.
+  /// Returns whether the seed has a label that is neither missing, hidden nor unknown. Errors: those of
+  /// value() and destinations(), and of LabelVectors::width().
   bool has_label(int64_t seed) const;
   /// Returns whether the label is a text that no training seed has, so that a model cannot predict it.
+  /// Errors: InputError for a damaged code.
   bool has_unknown_label(int64_t seed) const;
   /// Returns the nodes to recommend for a seed, in the order of the data set and perhaps more than once; none
   /// for other tasks or if they are hidden. Errors: InputError for a node that does not exist.
@@ -76,12 +82,13 @@ class TaskSeeds {
   /// several, for a recommendation the number of nodes of the type destination(), and 0 for classes.
   int64_t target_width() const { return target_width_; }
   /// Writes these targets, [target_width()]: the value, the labels as 0, 1 or NaN, or how often each node is
-  /// to be recommended. Errors: those of LabelVectors and destinations().
+  /// to be recommended. Errors: those of value(), destinations() and LabelVectors::write().
   void write_targets(int64_t seed, std::span<float> targets) const;
-  /// Returns the value to predict; NaN if it is missing, hidden or unknown.
+  /// Returns the value to predict; NaN if it is missing, hidden or unknown. Errors: InputError for an
+  /// infinite value or a damaged code.
   double value(int64_t seed) const;
-  /// Returns the class to predict; -1 if it is missing, hidden or unknown. Errors: InputError for a value
-  /// that is not a class 0, 1, ....
+  /// Returns the class to predict; -1 if it is missing, hidden or unknown. Errors: those of value();
+  /// InputError for a value that is not a class: 0 or 1 in a binary classification, otherwise 0 .. 65535.
   int64_t label(int64_t seed) const;
   /// Returns the texts of the classes by number if labels are texts, in the order of their bytes; otherwise
   /// nothing. They are the texts of the split train.
@@ -89,7 +96,7 @@ class TaskSeeds {
   /// Returns whether the target is a column of the entity's table.
   bool completes_column() const { return completes_column_; }
 
-  /// Returns the training cut, the latest time of a training seed.
+  /// Returns the training cut, the latest time of a training seed, in nanoseconds since 1970-01-01.
   int64_t cut() const { return cut_; }
   /// Returns the columns of a node type that must not be read: those that the task hides, and the target of a
   /// task that completes a column.

@@ -7,13 +7,14 @@
 
 namespace plimsoll {
 
-/// Sample of a batch of seeds in a graph with types, equal to the output of pyg-lib's hetero_neighbor_sample
-/// with csc = true. Its memory is reused for the next batch.
+/// Sample of a batch of seeds in a graph with types, in the form in which pyg-lib's hetero_neighbor_sample
+/// returns it with csc = true. Its memory is reused for the next batch.
 struct TypedSample {
   using Column = Vector<int64_t, Tag::blocks>;
   struct Nodes {
-    Column node;     ///< [N] Nodes in the order in which they were reached; seeds first.
-    Column batch;    ///< [N] Index of the seed whose subgraph contains the node, or that first reached it.
+    Column node;   ///< [N] Nodes in the order in which they were reached; seeds first.
+    Column batch;  ///< [N] Index of the seed whose subgraph contains the node, or that first reached it; 0 in
+                   ///< a sample of HgtSampler.
     Column per_hop;  ///< [hops + 1] Number of new nodes; seeds are hop 0.
   };
   struct Edges {

@@ -38,7 +38,7 @@ void require_fan_outs(const TypedOptions& options, size_t edge_types) {
   }
 }
 
-// Returns the span of times that a seed knows at `time`, which is not kFirstTime.
+// Returns the span of times at which edges are known to a seed with this time, which is not kFirstTime.
 TimeSpan known_times(int64_t time, const TypedOptions& options) {
   TimeSpan span{kFirstTime, options.before ? time - 1 : time};
   if (options.window && time >= kFirstTime + *options.window) span.first = time - *options.window;
@@ -154,7 +154,7 @@ void TypedSampler::restrict_lists(size_t edge_type, size_t hop, const TypedSampl
                               spans_[static_cast<size_t>(targets.batch[first + i])]);
 }
 
-// Appends the chosen edges of the expanded nodes, and the number of the node of each.
+// Appends the chosen edges of the expanded nodes, each with the number of the node for which it was chosen.
 void TypedSampler::choose(size_t edge_type, int64_t fan_out, TypedSample& out) {
   TypedSample::Edges& edges = out.edges[edge_type];
   const TypedSample::Nodes& targets = out.nodes[topology_.edges()[edge_type].target];

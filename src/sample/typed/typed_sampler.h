@@ -19,11 +19,12 @@ namespace plimsoll {
 /// How edges are chosen among those that are known at the time of a seed.
 enum class TemporalStrategy : uint8_t {
   uniform,  ///< All known edges are equally likely.
-  last      ///< The latest edges are chosen.
+  last      ///< The latest edges are chosen. Without times of seeds, this is the same as uniform.
 };
 template <>
 inline constexpr auto kWords<TemporalStrategy> = std::to_array<std::string_view>({"uniform", "last"});
 
+/// Options of TypedSampler.
 struct TypedOptions {
   /// [edge types][hops] Neighbours per node; -1 means all.
   std::vector<std::vector<int64_t>> fan_outs;
@@ -32,7 +33,7 @@ struct TypedOptions {
   bool disjoint = false;  ///< Whether each seed has a separate subgraph; always true with times.
   TemporalStrategy strategy = TemporalStrategy::uniform;
   bool before = false;  ///< Whether edges at exactly the time of the seed are unknown.
-  /// Maximum age of an edge relative to the seed; older edges are not sampled.
+  /// Maximum age of an edge relative to the seed, in the unit of times; older edges are not sampled.
   std::optional<int64_t> window = {};
 };
 
@@ -62,17 +63,19 @@ struct TypedSeeds {
 class TypedSampler {
  public:
   /// Errors: UsageError unless there is one list of fan-outs for each edge type, all of the same length; for
-  /// a fan-out below -1 or a window below 0.
+  /// a fan-out below -1, or above 65536 with replacement; for a window below 0.
   TypedSampler(const TypedTopology& topology, TypedOptions options, uint64_t seed);
 
   /// Replaces `out` with the sample of these seeds, in which each type may occur once. They are numbered in
-  /// this order. Errors: UsageError for a node or type that does not exist; InputError for a damaged graph;
-  /// BudgetExceeded.
+  /// this order. Errors: UsageError for a node or type that does not exist, for a type that occurs twice, for
+  /// another number of times than of seeds, or for the time -2^63, which stands for a missing time;
+  /// InputError for a damaged graph; BudgetExceeded.
   void sample(std::span<const TypedSeeds> seeds, uint32_t epoch, TypedSample& out);
 
-  /// Returns sizes that determine what the last sample needed of the memory that this and the sample keep, in
-  /// addition to its nodes and edges: for each edge type, the edges it might have had before those that are
-  /// not known were left out; then the lists of a hop, the longest list, and the gaps of a list.
+  /// Returns the sizes that determine how much memory the sampler and the sample keep after the last call of
+  /// sample(), in addition to nodes and edges: for each edge type, the number of edges for which space was
+  /// allocated before the edges were chosen; then the maximum number of lists in a hop, the length of the
+  /// longest list, and the maximum number of gaps in a list. Valid until the next call.
   std::span<const int64_t> scratch_sizes() const { return scratch_sizes_; }
 
  private:
@@ -103,7 +106,7 @@ class TypedSampler {
   std::vector<NodeIdMap> tables_;         // One table per node type.
   std::vector<Expanded> expanded_;        // One entry per node type.
   Vector<uint64_t, Tag::blocks> keys_;    // Key of each seed.
-  Vector<TimeSpan, Tag::blocks> spans_;   // Times that each seed knows.
+  Vector<TimeSpan, Tag::blocks> spans_;   // Times at which edges are known to each seed.
   Vector<EdgeRange, Tag::blocks> lists_;  // Lists of the nodes that a hop expands.
   std::vector<int64_t> scratch_sizes_;
 };

@@ -197,7 +197,7 @@ void TypedSource::sample(int64_t graph, Reader& reader) const {
   count(reader.sample, reader.counts);
 }
 
-// Adds up the numbers of each hop.
+// Counts the nodes and edges of a sample within each number of hops.
 void TypedSource::count(const TypedSample& sample, std::span<int32_t> counts) const {
   for (const SampleLayout::Nodes& type : layout_.nodes) {
     const auto& per_hop = sample.nodes[type.type].per_hop;
@@ -273,7 +273,7 @@ void TypedSource::make_readers(int threads) const {
   }
 }
 
-// Has every reader make the samples that need the most of each memory that a reader keeps, so that no reader
+// Lets every reader make the samples for which the vectors that a reader keeps are largest, so that no reader
 // later needs more memory than was known when the run was planned.
 void TypedSource::grow_readers() const {
   const MutexLock lock(mutex_);
@@ -286,8 +286,8 @@ void TypedSource::grow_readers() const {
     for (const Largest& found : largest) sample(found.graph, *reader);
 }
 
-// Makes room for the samples of these graphs. Their counts have to be known before the first is written, so
-// each is sampled twice.
+// Resizes the block for the samples of these graphs. Their counts have to be known before the first sample is
+// written, so each graph is sampled twice.
 void TypedSource::size_block(std::span<const int64_t> graphs, Reader& reader, GraphBlock& block) const {
   block.parts.assign(layout_.counts, 0);
   for (const int64_t graph : graphs) {
@@ -308,7 +308,7 @@ void TypedSource::size_block(std::span<const int64_t> graphs, Reader& reader, Gr
   block.codes.resize(codes);
   block.edges.resize(2 * edges);
   if (!layout_.destinations) return;
-  // Padding keeps this place, after the scores of all seeds.
+  // Padding nodes keep this value, the place after the scores of all seeds.
   const SampleLayout::Nodes& type = layout_.nodes[*layout_.destinations];
   block.reached.assign(static_cast<size_t>(layout_.within(type, layout_.hops, all)),
                        std::ssize(graphs) * seeds_.target_width());

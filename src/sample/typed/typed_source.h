@@ -20,6 +20,7 @@
 
 namespace plimsoll {
 
+/// Options of TypedSource.
 struct TypedSourceOptions {
   std::string task;               ///< Name of the task whose seeds are the graphs.
   std::vector<int64_t> fan_outs;  ///< [hops] Neighbours per node and edge type; -1: all.
@@ -35,13 +36,14 @@ struct TypedSourceOptions {
 };
 
 /// Blocks of the seeds of a task in a graph with node types. A graph of the source is one seed with its
-/// sample. The sample is a separate tree without nodes or edges later than the seed. A block merges the
-/// samples of its seeds (GraphBlock::parts). Columns and lists of neighbours are read from mapped files.
+/// sample. The sample is a separate tree without nodes or edges later than the end of the seed's history
+/// (HistoryEnds). A block merges the samples of its seeds (GraphBlock::parts). Columns and lists of
+/// neighbours are read from mapped files.
 ///
 /// Each training seed has TypedSourceOptions::samples samples: graph `seed + s * graphs()` is sample s. Its
 /// draws are those of epoch s of TypedSampler. The shape and counts of a seed are the maximum over its
 /// samples, so the plan of a run bounds every block. With TemporalStrategy::last, all samples of a seed are
-/// the same unless they have lags (HistoryEnds).
+/// the same unless they have lags.
 ///
 /// Nodes of the type of the seeds have more numbers after those of NodeInputs: HistoryNumbers, then, if
 /// training seeds are lagged, log(1 + days) of the seed's lag; then all times are relative to the end of the
@@ -51,8 +53,9 @@ struct TypedSourceOptions {
 /// uses a separate sampler, which shapes() makes.
 class TypedSource final : public BlockSource {
  public:
-  /// Errors: those of TypedGraphView, TaskSeeds and NodeInputs; UsageError for fan-outs that
-  /// TypedSampler refuses.
+  /// Errors: those of TypedGraphView, TaskSeeds, TypedTopology and NodeInputs; InputError for a graph without
+  /// edge types or with an invalid test_timestamp; UsageError for an edge type whose `time` is not a word of
+  /// EdgeTime; Json::exception for a manifest that lacks a key.
   TypedSource(const std::filesystem::path& folder, const TypedSourceOptions& options);
   ~TypedSource() override;
 
@@ -65,11 +68,14 @@ class TypedSource final : public BlockSource {
   using SamplingProgress = std::function<void(int64_t done, int64_t total)>;
   /// Sets the function that shapes() calls. No thread may be in shapes().
   void report_sampling(SamplingProgress progress) const { progress_ = std::move(progress); }
-  /// May only be called after shapes().
+  /// Call it only after shapes(). As many calls run at once as shapes() had threads; others wait.
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  /// Samples every seed. No other thread may be in shapes() or read(). Errors: UsageError for fan-outs that
+  /// TypedSampler refuses, and for a seed whose node does not exist or whose time is missing.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const int32_t> part_counts() const override { return counts_; }
   BoundedGraphs bounded() const override { return {.period = graphs()}; }
+  /// Returns TypedSourceOptions::samples.
   int64_t samples() const { return options_.samples; }
 
   const TypedGraphView& graph() const { return graph_; }
@@ -110,7 +116,7 @@ class TypedSource final : public BlockSource {
   const TypedSourceOptions options_;
   int64_t last_time_;  // No seed sees a row after this time.
   const HistoryEnds ends_;
-  const HistoryNumbers history_;  // Numbers of the seeds' type.
+  const HistoryNumbers history_;  // For nodes of the seeds' type.
   RowWidths widths_;
   GraphSetTables tables_;
   mutable SamplingProgress progress_;

@@ -28,10 +28,10 @@ struct TypedNodes {
 
 /// The edges of one type, as lists of sources for each target. Lists are sorted by the time of their edges.
 struct TypedEdges {
-  size_t source = 0;  ///< Number of the source type.
-  size_t target = 0;  ///< Number of the target type.
-  std::span<const int64_t> indptr;
-  std::span<const uint32_t> indices;
+  size_t source = 0;                    ///< Number of the source type.
+  size_t target = 0;                    ///< Number of the target type.
+  std::span<const int64_t> indptr;      ///< [nodes of the target type + 1]
+  std::span<const uint32_t> indices;    ///< [edges] Source of each edge.
   std::span<const float> weights = {};  ///< [edges], or empty.
   EdgeTime has_time = EdgeTime::none;
   std::span<const int64_t> time = {};  ///< [edges] for EdgeTime::own, otherwise empty.
@@ -42,8 +42,8 @@ struct TypedEdges {
 class TypedTopology {
  public:
   /// Errors: InputError for columns whose lengths contradict each other, for an edge type between types that
-  /// do not exist or that takes its times from nodes without times, and for more edge types than Draws has
-  /// streams. The contents of columns are checked when they are read.
+  /// do not exist, with more than 2^32 sources, or that takes its times from nodes without times, and for
+  /// more edge types than Draws has streams. The contents of columns are checked when they are read.
   TypedTopology(std::vector<TypedNodes> nodes, std::vector<TypedEdges> edges);
 
   const std::vector<TypedNodes>& nodes() const { return nodes_; }
