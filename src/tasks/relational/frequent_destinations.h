@@ -16,12 +16,13 @@ namespace plimsoll {
 /// - `constant` recommends the nodes that are most often targets, to every seed;
 /// - `history` recommends the most frequent targets of the seed's own entity, then those of `constant`.
 ///
-/// Of nodes that are equally frequent, the one that comes first in the data set is first. Immutable, so any
-/// number of threads may read it. It has 8 bytes per target of a training seed.
+/// If nodes are equally frequent, the one with the lower number is first. Immutable, so any number of threads
+/// may read it. It holds 8 bytes per target of a training seed, and 4 bytes per node of the type
+/// TaskSeeds::destination().
 class FrequentDestinations {
  public:
-  /// Errors: InputError for data without training labels, and those of TaskSeeds::destinations();
-  /// BudgetExceeded.
+  /// `data` must outlive this object. Errors: InputError for data without training labels; those of
+  /// TaskSeeds::destinations(); BudgetExceeded.
   explicit FrequentDestinations(const RelationalData& data);
 
   static std::vector<std::string> names() { return {kHistory, kConstant}; }
@@ -46,7 +47,7 @@ class FrequentDestinations {
 
   const TaskSeeds& seeds_;
   Vector<Target, Tag::columns> targets_;     // Sorted.
-  Vector<uint32_t, Tag::columns> constant_;  // The most frequent first; enough to fill any list.
+  Vector<uint32_t, Tag::columns> constant_;  // All nodes, the most frequent first.
 };
 
 }  // namespace plimsoll

@@ -13,18 +13,19 @@ namespace plimsoll {
 /// labels of training seeds only:
 ///
 /// - `constant` predicts the share of each label;
-/// - `history` predicts the shares among the training seeds of the seed's own entity; for a label that it
-/// does
-///   not have, the share of `constant`.
+/// - `history` predicts the shares among the training seeds of the seed's own entity; for a label without a
+///   known value among these, the share of `constant`.
 ///
-/// Immutable, so any number of threads may read it. It has 16 bytes per label and node of the entity's type.
+/// Immutable, so any number of threads may read it. It holds 16 bytes per label and node of the entity's
+/// type.
 class LabelShares {
  public:
-  /// Errors: those of TaskSeeds::write_targets(); BudgetExceeded.
+  /// `data` must outlive this object. Errors: those of TaskSeeds::write_targets(); BudgetExceeded.
   explicit LabelShares(const RelationalData& data);
 
   static std::vector<std::string> names() { return {kHistory, kConstant}; }
-  /// Returns the share of each label minus 0.5, [seeds, labels], so that a label is predicted above 0.
+  /// Returns the share of each label minus 0.5, [seeds, labels], so that a label with a share above one half
+  /// is above 0, like a logit. A label that is unknown in all training seeds has 0.
   Vector<float, Tag::columns> predict(const std::string& name, const GraphList& seeds) const;
 
  private:

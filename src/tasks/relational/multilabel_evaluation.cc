@@ -33,7 +33,7 @@ std::vector<RelationalResult> evaluate_multilabel(const RunEvaluation& asked, co
   const int64_t labels = seeds.target_width();
   const LabelShares rules(data);
   std::vector<RelationalResult> results = results_of(lists);
-  // The targets, the predictions of a rule, and the scores of one label.
+  // Bytes of the targets, of the predictions of a rule, and of the scores of one label.
   const int64_t later =
       longest_of(lists) * (2 * labels * int64_t{sizeof(float)} + 5 + Ranking::kBytesPerScore);
   const auto objective = [](const GraphModel& model) { return std::make_unique<MultiLabel>(model); };

@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// Evaluates a run's model of several labels, and the rules of LabelShares, on lists of labelled seeds:
-/// `macro_auc` and `micro_f1` (tasks/metrics/label_metrics.h). Errors: those of load_relational() and of
-/// ListPredictor.
+/// `macro_auc` and `micro_f1` (tasks/metrics/label_metrics.h). Errors: those of predict_with_run() and
+/// LabelShares.
 std::vector<RelationalResult> evaluate_multilabel(const RunEvaluation& asked, const RelationalData& data,
                                                   const std::vector<NamedGraphList>& lists);
 

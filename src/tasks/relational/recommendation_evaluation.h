@@ -11,7 +11,7 @@ namespace plimsoll {
 
 /// Evaluates a run's model of recommendations, and the rules of FrequentDestinations, on lists of seeds with
 /// targets: `map`, the mean average precision of the TaskSeeds::list_length() best nodes
-/// (nn/average_precision.h). Errors: those of load_relational() and of ListPredictor.
+/// (nn/average_precision.h). Errors: those of predict_with_run() and FrequentDestinations.
 std::vector<RelationalResult> evaluate_recommendation(const RunEvaluation& asked, const RelationalData& data,
                                                       const std::vector<NamedGraphList>& lists);
 

@@ -13,12 +13,14 @@ namespace plimsoll {
 /// A graph with node types, seen as the seeds of the task that a recipe names.
 class RelationalData : public TrainingData {
  public:
-  /// `samples` is the number of samples of a training seed; only training needs more than one. Errors: those
-  /// of TypedSource; UsageError for a recipe that does not name a task.
+  /// `samples` is the number of samples of a training seed; only training needs more than one. Errors:
+  /// InputError for a graph without node types, or with a manifest that lacks a key; UsageError if the recipe
+  /// does not name a task; the other errors of TypedSource.
   RelationalData(const std::filesystem::path& folder, const Recipe& recipe, int64_t samples = 1);
 
   const TypedSource& seeds() const { return *seeds_; }
-  /// Returns the indices of the labelled seeds of a split; empty if it has none.
+  /// Returns the indices of the labelled seeds of a split; empty if it has none. Errors: those of
+  /// TaskSeeds::has_label().
   GraphList graphs_of(const std::string& split) const;
   /// Returns how many seeds of a split have a label that no training seed has (TaskSeeds).
   int64_t unknown_labels(const std::string& split) const;

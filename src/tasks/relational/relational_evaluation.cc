@@ -86,8 +86,8 @@ Json json_of(const std::vector<RelationalResult>& results, const Recipe& recipe,
   return json;
 }
 
-// Says where a rule is as good as the network, by the first figure: the area under the curve or the error. Of
-// several seeds the median counts.
+// Returns a sentence for each rule that is at least as good as the network by the first figure, such as the
+// area under the curve or the error. If the run has several random seeds, their median is compared.
 std::string unbeaten_rules(const RelationalResult& result) {
   std::string text;
   const std::optional<SeedSpread> network = result.spread(0);
@@ -127,7 +127,7 @@ std::vector<std::string> row_of(const RelationalResult& result, const ModelFigur
   return row;
 }
 
-// The medians over the seeds of a run, with the smallest and largest figures.
+// Returns a row with the median of each figure over the seeds of a run, and its smallest and largest value.
 std::vector<std::string> row_of_spread(const RelationalResult& result) {
   std::vector<std::string> row = {result.split, format_count(result.seeds),
                                   fmt::format("median of {} [min, max]", result.networks.size()), "-"};

@@ -26,10 +26,10 @@ struct RelationalResult {
   std::string split;
   int64_t seeds = 0;                        ///< Seeds that the figures are computed from.
   int64_t unknown_labels = 0;               ///< Other seeds, with a label that no training seed has.
-  std::vector<ModelFigures> networks = {};  ///< One for each seed of the run.
+  std::vector<ModelFigures> networks = {};  ///< One for each random seed of the run that has a model.
   std::vector<ModelFigures> rules = {};
 
-  /// Returns the spread of the figure with this index over the networks.
+  /// Returns the spread of the figure with this index over the networks; nothing if one of them has no value.
   std::optional<SeedSpread> spread(size_t figure) const {
     std::vector<std::optional<double>> values;
     for (const ModelFigures& network : networks) values.push_back(network.figures[figure].second);

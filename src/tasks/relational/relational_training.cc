@@ -58,8 +58,8 @@ class RelationalTraining final : public Training {
   const TrainingData& data() const override { return data_; }
   std::string model() const override { return "relational"; }
 
-  // Every seed has its own weights and order of seeds. All share the samples, which are those of the recipe's
-  // seed.
+  // Each random seed of the run has its own initial weights and order of training seeds. All of them share
+  // the samples, which are drawn with the recipe's seed.
   std::vector<Stage> stages(int64_t seed, const std::filesystem::path&) const override {
     Recipe recipe = recipe_;
     recipe.seed = seed;
@@ -78,14 +78,15 @@ class RelationalTraining final : public Training {
                        recipe_.relational.task, format_count(std::ssize(split_.validation)));
   }
 
-  // Returns the model of the recipe's own seed, not the best one: choosing among seeds would flatter the run.
+  // Returns the model of the recipe's own seed, not the best one: choosing the best of several seeds would
+  // flatter the run.
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder&,
                              const RunOptions&) override {
     return &stages.front();
   }
 
  private:
-  // Shows how many seeds are sampled.
+  // Shows how many seeds have been sampled.
   Vector<GraphShape, Tag::columns> shapes_of_data() const {
     if (!request_.writes()) return read_shapes(data_.source(), request_.memory.threads);
     Progress progress("sample", "seeds");

@@ -16,7 +16,8 @@ Recipe recipe_of(const RunEvaluation& asked, int64_t seed) {
   return recipe;
 }
 
-// Returns the seeds of which the run has a model, counting up from the recipe's own.
+// Returns the random seeds for which the run has a model, counting up from the recipe's own until one has
+// none.
 std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
   std::vector<int64_t> seeds = {asked.recipe.seed};
   while (FileSystem::disk().exists(asked.folder.model(recipe_of(asked, seeds.back() + 1))))

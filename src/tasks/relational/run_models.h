@@ -14,23 +14,24 @@
 
 namespace plimsoll {
 
-/// Returns the model that a run has for its own seed. Errors: InputError.
+/// Returns the model that a run has for the seed of its recipe. Errors: those of load_relational().
 std::unique_ptr<GraphModel> load_run_model(const RunEvaluation& asked, const RelationalData& data);
 
 /// How the models of a run predict lists of seeds.
 struct RunPrediction {
   const std::vector<NamedGraphList>& lists;
-  int64_t outputs = 0;  ///< Numbers that a model gives for a seed.
+  int64_t outputs = 0;  ///< Numbers that a model returns for a seed.
   int64_t later = 0;    ///< Same as in engine_for().
   std::function<std::unique_ptr<Objective>(const GraphModel&)> objective;
 };
 
-/// Receives the outputs of the model of one seed for one list. They are valid during the call.
+/// Receives the outputs of the model of one random seed of the run for one list, [seeds of the list,
+/// outputs], and their mean loss. The outputs are valid during the call.
 using UseOutputs =
     std::function<void(int64_t seed, size_t list, double loss, std::span<const float> outputs)>;
 
-/// Predicts every list with the models of all seeds of the run, one model after the other. Errors:
-/// InputError, BudgetTooSmall.
+/// Predicts every list with the models of all random seeds of the run, one model after the other. Errors: the
+/// errors of load_relational(), ListPredictor, predict_on_ranks() and `use`.
 void predict_with_run(const RunEvaluation& asked, const RelationalData& data, const RunPrediction& prediction,
                       const UseOutputs& use);
 

@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// How a figure differs between models that were trained with different seeds.
 struct SeedSpread {
-  double median;  ///< For an even number of models the mean of the two in the middle.
+  double median;  ///< For an even number of models, the mean of the two in the middle.
   double min, max;
 
   /// Returns the spread of some figures; nothing if there is none, or one is undefined.

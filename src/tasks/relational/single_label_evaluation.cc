@@ -82,8 +82,8 @@ struct Labels {
     return values ? figures_of_values(found, seeds, list, deviation)
                   : figures_of_classes(found, seeds, list, outputs);
   }
-  // Bytes of labels, scores and their order, in addition to those of the metrics, and of a rule's
-  // predictions.
+  // Returns the bytes that the metrics need for `longest` seeds, with their labels, scores and the order of
+  // scores, and the bytes of a rule's predictions.
   int64_t later(int64_t longest) const {
     return (values
                 ? longest * int64_t{sizeof(float)}

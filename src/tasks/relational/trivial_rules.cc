@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kConstant = "constant";
 constexpr const char* kHistory = "history";
 
-// The median of the labels, the mean of the two in the middle where their number is even.
+// Returns the median of the labels: the mean of the two in the middle if their number is even.
 float median_label(const TaskSeeds& seeds, const GraphList& training) {
   Vector<double, Tag::columns> values;
   values.reserve(training.size());

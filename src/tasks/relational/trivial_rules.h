@@ -17,17 +17,18 @@ namespace plimsoll {
 /// - `history` predicts the mean of the training labels of the seed's own entity; `constant` for an entity
 ///   without any. A task with more than two classes does not have it.
 ///
-/// Immutable, so any number of threads may read it. It has 16 bytes per node of the entity's type.
+/// Immutable, so any number of threads may read it. With `history` it holds 16 bytes per node of the entity's
+/// type.
 class TrivialRules {
  public:
-  /// `classes` is 0 for a regression. `data` must outlive this object. Errors: InputError for a training
-  /// label that is not a class below `classes`; BudgetExceeded.
+  /// `classes` is 0 for a regression. `data` must outlive this object. Errors: InputError for data without
+  /// training labels, and for a training label that is not a class below `classes`; BudgetExceeded.
   TrivialRules(const RelationalData& data, int64_t classes);
 
   /// The names of the rules that the task has.
   std::vector<std::string> names() const;
-  /// Returns the predictions of a rule for these seeds: probabilities, [seeds, classes] one row after the
-  /// other, or values, [seeds].
+  /// Returns the predictions of a rule in names() for these seeds: probabilities, [seeds, classes], one row
+  /// after the other, or values, [seeds].
   Vector<float, Tag::columns> predict(const std::string& name, const GraphList& seeds) const;
 
  private:
