@@ -30,7 +30,7 @@ std::span<const float> logits_of(std::span<const float> logits, size_t item, int
   return logits.subspan(item * static_cast<size_t>(classes), static_cast<size_t>(classes));
 }
 
-// Returns, for each row, the logarithm of the sum of exp.
+// Returns the logarithm of the sum of the exponentials of each row.
 Vector<double, Tag::columns> log_sums(std::span<const float> logits, int64_t classes) {
   Vector<double, Tag::columns> sums(logits.size() / static_cast<size_t>(classes));
   for (size_t i = 0; i < sums.size(); ++i) {

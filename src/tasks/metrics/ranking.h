@@ -9,6 +9,7 @@
 
 namespace plimsoll {
 
+/// A point of a curve, such as false-positive rate and recall.
 struct CurvePoint {
   double x;
   double y;
@@ -30,7 +31,7 @@ struct ScoreHistogram {
 class Ranking {
  public:
   static constexpr int64_t kBytesPerScore = 8;  ///< Bytes held per score.
-  /// `truth` holds 0 and 1 and is as long as `scores`.
+  /// `truth` holds 0 and 1 and is as long as `scores`. Errors: BudgetExceeded.
   Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
 
   int64_t size() const { return std::ssize(ranked_) + unknown_; }
@@ -40,12 +41,15 @@ class Ranking {
   /// The sum of (R[n] - R[n-1]) P[n] over the distinct scores, not interpolated.
   std::optional<double> average_precision() const;
 
-  /// Returns false-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is
-  /// where a logarithmic axis will start. Empty if a class is absent.
+  /// Returns false-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate`,
+  /// above 0 and below 1, is where a logarithmic axis will start. Empty if a class is absent. Needs up to 16
+  /// bytes per score while it runs. Errors: BudgetExceeded.
   std::vector<CurvePoint> roc(double min_rate) const;
-  /// Returns recall and precision from the highest score on, thinned in the same way.
+  /// Returns recall and precision from the highest score on, thinned in the same way. Its needs and errors
+  /// are those of roc().
   std::vector<CurvePoint> precision_recall() const;
   /// Returns `bins` bins over all scores except the outermost 0.5 % at each end, widened to include `levels`.
+  /// Scores and levels must be finite; NaN scores are left out.
   ScoreHistogram histogram(int bins, std::span<const float> levels) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// The errors of predictions of one target, with the definitions of scikit-learn. Undefined without a known
-/// target; R2 also if all known targets are equal.
+/// The errors of predictions of one target, in the unit of the target and with the definitions of
+/// scikit-learn. Undefined without a known target; R2 also if all known targets are equal.
 struct TargetErrors {
   std::optional<double> mae;   ///< Mean absolute error.
   std::optional<double> rmse;  ///< Square root of the mean squared error.
