@@ -13,7 +13,7 @@
 namespace plimsoll {
 
 /// Evaluates the classes that a run's model predicts for graphs or nodes, on every split that was not used to
-/// train it. Errors: UsageError, InputError, BudgetTooSmall.
+/// train it. Errors: those of Task::evaluate().
 EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
 /// Returns the splits of one giant graph that are not used for training and that exist according to `has`; if
@@ -24,13 +24,15 @@ std::vector<std::string> splits_to_evaluate(const std::string& only,
 /// Does the same as splits_to_evaluate() for the splits of nodes of one giant graph.
 std::vector<std::string> node_splits_to_evaluate(const GraphView& graph, const std::string& only);
 
-/// Returns a page with a table of results, the notes, losses, memory, recipe and versions.
+/// Returns a page with a table of results, the notes, losses, memory, recipe and versions. Errors: those of
+/// read_run_record().
 Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
                     const std::string& notes = {});
 
-/// Calls evaluate(options) for all nodes of one giant graph. Meanwhile the outputs of layers are kept in
-/// files, on each rank in its own.
+/// Returns evaluate(options), with the options for predicting nodes of one giant graph. Until it returns,
+/// each rank keeps the outputs of layers in files of its own. Errors: those of layers_folder(), NewFolder,
+/// asked.progress and `evaluate`.
 template <typename Evaluate>
 auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn,
                                   const Evaluate& evaluate) {

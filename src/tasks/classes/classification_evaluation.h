@@ -11,19 +11,20 @@
 
 namespace plimsoll {
 
-/// A model's results on a list of graphs.
+/// A model's results on a list of graphs, or on a split of one giant graph.
 struct ClassificationResult {
-  std::string name;
-  int64_t graphs = 0;
-  double loss = 0;
+  std::string name;    ///< Name of the list or split.
+  int64_t graphs = 0;  ///< Number of graphs; 1 for one giant graph.
+  double loss = 0;     ///< Mean cross-entropy over items.
   ClassificationFigures figures;
 };
 
-/// Receives the logits [items, classes] of the list with index `list`.
+/// Receives the logits [items, classes] of the list with index `list`. They are valid during the call.
 using HeardLogits = std::function<void(size_t list, std::span<const float> logits)>;
 
-/// Evaluates a model on each list. Errors: BudgetTooSmall; InputError for a label that the model does not
-/// have.
+/// Evaluates a model on each list. `heard` is called while the engine exists, so memory that it allocates is
+/// not in the plan. Errors: InputError for a label that the model does not have; those of ListPredictor,
+/// predict_on_ranks() and `heard`.
 std::vector<ClassificationResult> evaluate_classifier(const EvaluationInput& input,
                                                       const HeardLogits& heard = {});
 
@@ -35,7 +36,8 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
                                                  const std::vector<std::string>& splits,
                                                  const FullNeighbourOptions& options);
 
-/// Returns the mean of the training loss over items, in double precision; 0 without items.
+/// Returns the mean cross-entropy of logits [items, classes] and labels [items], in double precision; 0
+/// without items.
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes);
 
 /// Returns the fields of `evaluate --json` (docs/command-line.md).

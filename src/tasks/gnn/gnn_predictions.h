@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// Predicts all graphs or nodes of a data set with a run's Gnn: block by block or, for one giant graph, layer
-/// by layer out of core. Returns the number of rows written. Errors: UsageError, InputError, BudgetTooSmall,
-/// Failure.
+/// Predicts all graphs or nodes of a data set, or the nodes that the request lists, with a run's model: block
+/// by block or, for one giant graph, layer by layer out of core. Returns the number of rows written; 0 in a
+/// rehearsal. Errors: those of Task::predict().
 int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task);
 
 }  // namespace plimsoll

@@ -57,7 +57,7 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-// Returns a distance that most edges do not exceed. There is none for graphs without edges, or if all points
+// Returns the distance that 99 % of the edges do not exceed; 1 for graphs without edges, or if all points
 // coincide.
 double edge_distance(const GnnStageOptions& options) {
   constexpr double kShare = 0.99;
@@ -189,7 +189,7 @@ MemoryPlan plan_with_table(const GnnStageOptions& options,
   return plan_fit(fit_options(options, *make_objective(options, *made.model), made.table.get()));
 }
 
-// Plans the stage if that decides where its table is.
+// Plans the stage if its table may be on a disk, because the plan decides where the table is.
 PlacedTable placed_table(const GnnStageOptions& options) {
   if (!may_store_table(options)) return {};
   return place_table(options, [&](const auto& stored) { return plan_with_table(options, stored); });

@@ -12,12 +12,14 @@
 
 namespace plimsoll {
 
-/// The prediction of a model. `labels`: several labels per node.
+/// The items that a model predicts: graphs or nodes, with classes or values; pairs of nodes that may have an
+/// edge; nodes of trees without labels (TreePretraining); or nodes with several labels each.
 enum class GnnHead { graphs, nodes, pairs, trees, labels };
 
-/// Makes what training minimises, for a task that does not learn classes, values or trees.
+/// Makes the objective of a task that does not learn classes, values, several labels or trees.
 using MakeObjective = std::unique_ptr<Objective> (*)(const GraphModel& model);
 
+/// Options of a stage. The objects to which they point must outlive the calls that use them.
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
   GraphShapes shapes;  ///< One entry per graph of the source.
@@ -34,7 +36,7 @@ struct GnnStageOptions {
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// Returns the inputs of a model with `outputs` classes or values for this data and head, without
+/// Returns the inputs of a model with `outputs` classes or values for this data and head. The caller sets
 /// edge_distance.
 ModelInputs model_inputs(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
 
@@ -48,7 +50,7 @@ FeatureScale scale_of_some(const BlockSource& source, const NeighbourSource* gia
                            const TrainingSplit& split);
 
 struct GnnStageResult {
-  /// The table of embeddings, if it is on a disk. The model reads it.
+  /// The table of embeddings, if it is on a disk; otherwise null. The model reads it.
   std::unique_ptr<StoredTable> table;
   GnnModel trained;  ///< The model with the weights of the best epoch.
   FitResult fit;
@@ -60,8 +62,10 @@ MemoryPlan plan_gnn(const GnnStageOptions& options);
 /// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors. The model
 /// predicts the class of each graph or of each labelled node, or the values of their targets if the source
 /// has any. For pairs, its classes() are the `gnn.hidden` channels of a node's embedding; for trees, they are
-/// bins of the distances to a node's children. Errors: those of fit(); InputError for labels that are not
-/// classes 0, 1, ..., and those of target_scale().
+/// bins of the distances to a node's children, then bins of angles. Errors: those of fit() and
+/// target_scale(); InputError for data without node features, for labels that are not classes 0 .. 65535 or
+/// are all 0, and for weights of `init_from` that are for other features; UsageError for a recipe that does
+/// not suit the data.
 GnnStageResult train_gnn(const GnnStageOptions& options);
 
 }  // namespace plimsoll

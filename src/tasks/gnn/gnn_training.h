@@ -11,7 +11,7 @@ namespace plimsoll {
 /// Describes one of the tasks of a Gnn.
 struct GnnTask {
   GnnHead head;
-  /// The kinds of data sets that the task accepts.
+  /// The kinds of data sets that the task accepts, such as "graph_set".
   std::vector<std::string> kinds;
   /// Whether it also accepts kinds whose graphs are made when they are read (run/training_data.h).
   bool opened_kinds = false;
@@ -35,7 +35,8 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 struct TrainedGnn {
   /// Opens the model of a run, and a data set, which may differ from the one used for training. One giant
   /// graph needs no labels and no splits, and has no blocks of seeds. Features in another order are read by
-  /// name. Errors: InputError if the data has other features or IDs than the model.
+  /// name. Errors: those of load_gnn(), require_kind() and TrainingData; InputError if the data has other
+  /// features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}

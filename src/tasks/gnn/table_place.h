@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Where a stage keeps its table of embeddings, and the plan of the stage with the table there.
+/// The place where a stage keeps its table of embeddings, and the plan of the stage with the table there.
 struct PlacedTable {
-  std::optional<StoredTable::Options> stored;  ///< Nullopt: in memory, or there is no table.
+  std::optional<StoredTable::Options> stored;  ///< The table on a disk; nullopt: in memory, or no table.
   MemoryPlan plan;
 };
 
@@ -21,10 +21,11 @@ using PlanWithTable = std::function<MemoryPlan(const std::optional<StoredTable::
 /// `run.embeddings` that is not possible.
 bool may_store_table(const GnnStageOptions& options);
 
-/// Decides where the table of such a stage is: in memory if it fits the budget, unless the recipe says
-/// otherwise or the stage has started on a disk. On a disk, as many rows are in memory as fit into half of
-/// the ledger, and at least those of any step. The plan states the smallest budget in each possible place; on
-/// a disk, it is that with the fewest rows in memory. Errors: those of `plan`, which is called several times.
+/// Decides where the table of a stage is for which may_store_table() is true: in memory if it fits the
+/// budget, unless the recipe requires a disk or the stage has started on one. On a disk, as many rows are in
+/// memory as fit into half of the ledger, and at least those of any step. The plan states the smallest budget
+/// in each possible place; on a disk, it is that with the fewest rows in memory. Calls `plan` several times.
+/// Errors: those of `plan`.
 PlacedTable place_table(const GnnStageOptions& options, const PlanWithTable& plan);
 
 }  // namespace plimsoll

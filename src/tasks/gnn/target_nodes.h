@@ -11,8 +11,8 @@
 
 namespace plimsoll {
 
-/// The nodes of some splits of one giant graph that have a known number to predict, and a model's outputs for
-/// them.
+/// The nodes of some splits of one giant graph that have at least one known number or label to predict, and a
+/// model's outputs for them.
 struct PredictedTargets {
   struct List {
     std::string name;  ///< Name of the split.
@@ -29,12 +29,13 @@ struct PredictedTargets {
   Vector<int64_t, Tag::columns> nodes;
   Vector<float, Tag::columns> targets;  ///< [nodes, width], NaN if unknown.
   Vector<float, Tag::columns> outputs;  ///< [nodes, width].
-  int64_t width = 0;
+  int64_t width = 0;                    ///< Numbers or labels per node.
 };
 
-/// Predicts the nodes of splits from all their neighbours (engine/predict/full_neighbours.h). Errors:
-/// InputError if nodes have no numbers to predict, or if their number differs from that of the model's
-/// outputs; those of has_known_target() and predict_nodes().
+/// Predicts the nodes of splits from all their neighbours (engine/predict/full_neighbours.h). `splits` has
+/// names from kGraphSplits. In a rehearsal the outputs are meaningless. Errors: InputError if nodes have no
+/// numbers to predict, or if the model has another number of outputs; those of has_known_target() and
+/// predict_nodes().
 PredictedTargets predict_target_nodes(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                       const std::vector<std::string>& splits, NodeLabels labels,
                                       const FullNeighbourOptions& options);

@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-// Returns the number of classes that training will find, if the labels of all splits also occur in the
-// training split.
+// Returns the number of classes that training will find, unless only nodes of the test split have the highest
+// label.
 int64_t classes_of(const GraphView& graph) {
   int64_t highest = 0;
   if (graph.y().empty()) return 1;

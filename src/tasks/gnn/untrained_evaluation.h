@@ -15,7 +15,8 @@ using EvaluateGiantGraph = std::function<void(const GnnModel& model, const Neigh
                                               const FullNeighbourOptions& options)>;
 
 /// Rehearses the evaluation of a Gnn on one giant graph before it is trained, with a model of the same size.
-/// Returns false for other data. Errors: those of TrainingData and of `evaluate`.
+/// Returns false, without a call of `evaluate`, for other data, and if the folder for temporary files is not
+/// writable. Errors: those of TrainingData, NewFolder and `evaluate`.
 bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
                         const EvaluateGiantGraph& evaluate);
 

@@ -11,13 +11,13 @@ namespace plimsoll {
 
 /// A model's results on a split of one giant graph.
 struct LabelResult {
-  std::string name;
-  double loss = 0;  ///< As in training (nn/multi_label.h).
+  std::string name;  ///< Name of the split.
+  double loss = 0;   ///< Same as in training (nn/multi_label.h).
   LabelFigures figures;
 };
 
-/// Evaluates a model of several labels per node on splits of one giant graph, from all neighbours. Errors:
-/// those of predict_target_nodes().
+/// Evaluates a model of several labels per node on splits of one giant graph, from all neighbours of their
+/// nodes. Errors: those of predict_target_nodes() and label_figures().
 std::vector<LabelResult> evaluate_labels(const GraphView& graph, DiskTopology& topology,
                                          const GnnModel& model, const std::vector<std::string>& splits,
                                          const FullNeighbourOptions& options);

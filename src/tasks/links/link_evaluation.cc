@@ -20,7 +20,7 @@
 namespace plimsoll {
 namespace {
 
-// Number of edges whose negatives are drawn at once, at most 4096 negatives.
+// Number of edges whose negatives are drawn at once: as many as have at most 4096 negatives.
 constexpr int64_t kStepEdges = std::max<int64_t>(4096 / kRankedNegatives, 1);
 constexpr int64_t kPartEdges = 64 * kStepEdges;  // Number of edges of a rank in a round.
 constexpr int64_t kPieceBytes = 4 << 20;         // Approximate bytes of embeddings read at once.
@@ -30,7 +30,7 @@ using Nodes = Vector<int64_t, Tag::columns>;
 // Scores pairs of nodes, a limited number at a time.
 class Scores {
  public:
-  // `caches`: whether edges and embeddings are cached.
+  // With `caches`, edges and embeddings are cached in up to half of the free bytes of the ledger.
   Scores(const FeatureFile& embeddings, DiskTopology& topology, bool caches)
       : topology_(topology), rows_(embeddings), caches_(caches) {
     if (!caches) return;

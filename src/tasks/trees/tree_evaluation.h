@@ -19,11 +19,12 @@ struct TreeResult {
   double growth = 0;       ///< Earth mover's distance, in bins.
   double parent_edge = 0;  ///< Earth mover's distance, in bins, of the guess that children are as far away as
                            ///< the parent.
-  double order = 0;
+  double order = 0;        ///< Loss of the order of embeddings, without order_weight.
   std::optional<double> angle = {};  ///< Earth mover's distance, in bins, if the model predicts angles.
 };
 
-/// Evaluates a model on each list. Errors: BudgetTooSmall.
+/// Evaluates a model on each list. In a rehearsal the results are meaningless. Errors: UsageError if the
+/// model is not one of paths; BudgetExceeded; the errors of engine_for() and predict_on_ranks().
 std::vector<TreeResult> evaluate_trees(const EvaluationInput& input, const Recipe& recipe);
 
 /// Returns the fields of `evaluate --json` (docs/gtssl.md).

@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// A model's results on a list of graphs.
+/// A model's results on a list of graphs, or on a split of one giant graph.
 struct RegressionResult {
-  std::string name;
-  int64_t graphs = 0;
-  double loss = 0;  ///< Same as in training (nn/regression.h).
+  std::string name;    ///< Name of the list or split.
+  int64_t graphs = 0;  ///< Number of graphs; 1 for one giant graph.
+  double loss = 0;     ///< Same as in training (nn/regression.h).
   RegressionFigures figures;
 };
 
-/// Evaluates a model of values on each list. Errors: BudgetTooSmall; InputError if the number of targets is
-/// not that of the model.
+/// Evaluates a model of values on each list. Errors: InputError if the model has another number of targets
+/// than the data; those of ListPredictor, predict_on_ranks() and of reading blocks.
 std::vector<RegressionResult> evaluate_values(const EvaluationInput& input);
 
 /// Returns the fields of `evaluate --json` (docs/regression.md).
