@@ -61,19 +61,22 @@ bool holds_a_run(const RunFolder& folder, FileSystem& files) {
 NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
     : files_(files), root_(folder.root.lexically_normal()) {
   if (!root_.has_filename()) root_ = root_.parent_path();
-  const bool is_run = holds_a_run(folder, files_);
-  if (!is_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
+  const bool was_run = holds_a_run(folder, files_);
+  if (!was_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
     throw Failure(root_.string() + " exists, but does not hold a run; give --run another folder");
-  if (is_run && !force) refuse_existing_run();
+  if (was_run && !force) refuse_existing_run();
   made_ = make_folders(root_, files_);
+  bool is_run = false;
   try {
     lock_ = std::make_unique<RunLock>(root_, files_);
+    is_run = holds_a_run(folder, files_);
   } catch (...) {
+    lock_.reset();
     remove_folders(made_, files_);
     throw;
   }
   for (const fs::path& left : in(root_, kUnfinishedManifest, files_)) files_.remove_file(left);
-  if (!holds_a_run(folder, files_)) return;
+  if (!is_run) return;
   if (!force) {  // Another process has created a run since the first check.
     lock_.reset();
     refuse_existing_run();

@@ -111,7 +111,8 @@ TEST_F(RunFolderTest, ATrainerThatEndsWhileItIsNamedIsNoError) {
   write_text(kFolder.manifest(), R"({"kind": "run"})", files_);
   LockThatGoes files(files_);
   EXPECT_EQ(holder_of_run(kFolder.root, files), "another process");
-  EXPECT_THAT(error_text<Failure>([&] { RunLock(kFolder.root, files); }), HasSubstr("locked by another process"));
+  EXPECT_THAT(error_text<Failure>([&] { RunLock(kFolder.root, files); }),
+              HasSubstr("locked by another process"));
 }
 
 TEST_F(RunFolderTest, ARunThatReplacesAnotherHasTheLockToItsEnd) {
