@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/error.h"
 #include "device/device_region.h"
 #include "memory/ledger.h"
@@ -51,6 +53,13 @@ void require_all_done(std::span<const double> records, size_t size, const std::e
     default:
       throw Failure(fmt::format("rank {} failed; its own message gives the reason", rank));
   }
+}
+
+void require_all_done(Exchange& exchange, const std::exception_ptr& error) {
+  const double mine = ending_of(error);
+  std::vector<double> endings(static_cast<size_t>(exchange.ranks()));
+  gather(exchange, std::span(&mine, 1), endings);
+  require_all_done(endings, 1, error);
 }
 
 }  // namespace plimsoll

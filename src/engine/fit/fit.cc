@@ -2,7 +2,6 @@
 
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,17 +9,17 @@
 #include <cmath>
 
 #include "base/seconds.h"
+#include "engine/blocks/ending.h"
 #include "engine/fit/epoch_meter.h"
+#include "engine/fit/fit_journal.h"
 #include "engine/fit/loss_scale.h"
 #include "engine/fit/progress_events.h"
 #include "engine/fit/schedule.h"
 #include "engine/fit/trainer_state.h"
 #include "engine/fit/whole_state.h"
 #include "engine/plan/planner.h"
-#include "engine/plan/start_up.h"
 #include "io/file.h"
 #include "nn/mixed_precision.h"
-#include "telemetry/journal.h"
 
 namespace plimsoll {
 namespace {
@@ -87,7 +86,7 @@ class Fit {
         parameters_(options.objective->parameters()),
         held_(options),
         checkpoints_(options.run.folder / "checkpoints", options.run.identity, options.run.roundings),
-        journal_(options.run.writes() ? Journal(options.run.folder / "events.jsonl") : Journal()),
+        journal_(options, held_.position),
         device_(device_of(options)),
         plan_(plan_with(options, device_.get())),
         engine_(*options.source, options.shapes, *options.objective, limits_of(training_), execution(),
@@ -95,7 +94,7 @@ class Fit {
                 options.run.exchange),
         meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes),
                DeviceMeter(device_.get(), plan_.device ? &*plan_.device : nullptr)),
-        progress_(journal_, engine_.runner(), options.run) {
+        progress_(journal_.journal(), engine_.runner(), options.run) {
     if (options.table != nullptr) {
       options.table->attach(parameters_, *held_.optimizer);
       engine_.runner().on_read([table = options.table](const GraphBlock& block) { table->expect(block.x); });
@@ -103,12 +102,8 @@ class Fit {
     if (options.run.writes()) checkpoints_.make_folder();
     options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);
-    engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {
-      journal_.write(event.name, {{"epoch", position_.epoch},
-                                  {"step", position_.step},
-                                  {"reason", event.reason},
-                                  {"slab_bytes", event.slab_bytes}});
-    });
+    engine_.runner().watch(options.run.pressure,
+                           [this](const BlockRunner::Event& event) { journal_.pressure(event); });
   }
 
   FitResult run() {
@@ -124,13 +119,13 @@ class Fit {
       interrupt(reason);
     } catch (const DeviceRegionFull& error) {
       save_checkpoint();
-      journal_.write("out_of_budget", {{"reason", error.what()}});
+      journal_.out_of_budget(error.what());
       throw BudgetTooSmall(fmt::format(
           "stopped in epoch {} after step {}; continue with --resume and a larger --device-budget: {}",
           position_.epoch, position_.step, error.what()));
     } catch (const BudgetExceeded& error) {
       save_checkpoint();
-      journal_.write("out_of_budget", {{"reason", error.what()}});
+      journal_.out_of_budget(error.what());
       throw BudgetExceeded(
           fmt::format("stopped in epoch {} after step {}; continue with --resume and a larger budget",
                       position_.epoch, position_.step),
@@ -140,14 +135,7 @@ class Fit {
     if (options_.table != nullptr) options_.table->restore_best();
     if (options_.run.writes()) write_metrics();
     const std::string weights = parameters_.hash();
-    journal_.write("end", {{"best_epoch", position_.best_epoch},
-                           {"validation_loss", position_.best_loss},
-                           {"weights", weights},
-                           {"reruns", engine_.runner().reruns()},
-                           {"sheds", engine_.runner().sheds()},
-                           {"overflows", engine_.runner().overflows()},
-                           {"unforeseen", engine_.runner().unforeseen()},
-                           {"embeddings_on_disk", table_json()}});
+    journal_.end(weights, engine_.runner());
     return {.epochs = {position_.epochs.begin(), position_.epochs.end()},
             .best_epoch = position_.best_epoch,
             .best_loss = position_.best_loss,
@@ -185,13 +173,6 @@ class Fit {
             *held_.optimizer,
             {engine_.idle_row(), engine_.ranks()->idle_row()}};
   }
-  // Returns the bytes of rows that this process read from the file of a table and wrote to it.
-  Json table_json() const {
-    const StoredTable* const table = options_.table;
-    if (table == nullptr) return {};
-    return {{"bytes_read", table->bytes_read()}, {"bytes_written", table->bytes_written()}};
-  }
-  int64_t training_count() const { return static_cast<int64_t>(options_.split->training.size()); }
   int64_t epoch_count() const { return static_cast<int64_t>(held_.order.size()); }
 
   bool ended() const {
@@ -207,31 +188,10 @@ class Fit {
     }
     if (options_.table != nullptr && !options_.table->has_started()) options_.table->start();
     if (has_loss_scale(*options_.recipe) && !position_.scale.on()) position_.scale.factor = LossScale::kFirst;
-    for (const std::string& name : damaged_) journal_.write("damaged_checkpoint", {{"name", name}});
+    journal_.damaged_checkpoints(damaged_);
     if (options_.run.writes())
       held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
-    const Ledger& ledger = Ledger::process();
-    const int64_t cap = ledger.cap();
-    journal_.write(resumed_at_ > 0 ? "resume" : "start",
-                   {{"training", training_count()},
-                    {"validation", options_.split->validation.size()},
-                    {"parameters", parameters_.count()},
-                    {"epoch", position_.epoch},
-                    {"step", position_.step},
-                    {"max_epochs", training_.max_epochs},
-                    {"batch_size", training_.batch_size},
-                    {"process", ::getpid()},
-                    {"threads", options_.run.memory.threads},
-                    {"blocks_in_flight", plan_.execution.blocks},
-                    {"slab_bytes", plan_.execution.slab_bytes},
-                    {"prefetch", plan_.execution.prefetch},
-                    {"recompute", plan_.execution.recompute},
-                    {"budget_bytes",
-                     cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.memory.outside_ledger)},
-                    {"planned_bytes", plan_.peak},
-                    {"min_budget_bytes", plan_.min_budget},
-                    {"start_up", plan_.start_up ? start_up_json(*plan_.start_up) : Json()},
-                    {"device", device_ ? device_json(device_->use(*plan_.device)) : Json()}});
+    journal_.start(resumed_at_ > 0, plan_, device_.get());
   }
 
   void load(const TrainingState& into) {
@@ -269,9 +229,15 @@ class Fit {
     optimizer.scatter();
   }
 
+  // Returns how many graphs of this epoch the first `steps` steps use. A checkpoint of another program may
+  // have any number of steps.
+  int64_t graphs_in(int64_t steps) const {
+    return steps > epoch_count() / training_.batch_size ? epoch_count() : steps * training_.batch_size;
+  }
+
   // Returns the graphs of step `step` of this epoch; empty after the last step.
   std::span<const int64_t> batch(int64_t step) const {
-    const int64_t first = std::min(step * training_.batch_size, epoch_count());
+    const int64_t first = graphs_in(step);
     const int64_t size = std::min(training_.batch_size, epoch_count() - first);
     return {held_.order.data() + first, static_cast<size_t>(size)};
   }
@@ -280,16 +246,13 @@ class Fit {
     epoch_start_ = std::chrono::steady_clock::now();
     seconds_before_ = position_.so_far.seconds;
     meter_.begin(position_.so_far.cost);
-    if (options_.run.exchange != nullptr) {
-      traffic_before_ = options_.run.exchange->traffic();
-      for_slower_before_ = engine_.ranks()->seconds_for_slower();
-    }
+    journal_.begin_epoch(engine_.ranks());
     const auto seed = static_cast<uint64_t>(options_.recipe->seed);
     const auto epoch = static_cast<uint32_t>(position_.epoch);
     const EpochOrder order{options_.split->training, options_.curriculum, seed, options_.split->fresh_epochs,
                            options_.split->resampling};
     order.graphs_of(position_.epoch, held_.order);
-    engine_.runner().prepare(batch(position_.step));
+    prepare_blocks();
     engine_.expect(batch(position_.step));
     for (;;) {
       const std::span<const int64_t> graphs = batch(position_.step);
@@ -297,7 +260,7 @@ class Fit {
       engine_.expect(batch(position_.step + 1));
       take_step(graphs, {true, seed, epoch});
       // Assumes that all epochs are as long as this one.
-      const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
+      const int64_t done = graphs_in(position_.step);
       const int64_t done_of_all = (position_.epoch - 1) * epoch_count() + done;
       options_.run.observer->on_progress(done_of_all, training_.max_epochs * epoch_count(), note_);
       count_seconds();
@@ -306,6 +269,14 @@ class Fit {
       if (engine_.ranks() != nullptr ? engine_.ranks()->flag() : is_checkpoint_due()) save_checkpoint();
     }
     engine_.runner().forget();
+  }
+
+  // Without the exchange, a rank that is interrupted here would save a checkpoint while the others exchange
+  // the sums of a step.
+  void prepare_blocks() {
+    const auto prepare = [&] { engine_.runner().prepare(batch(position_.step)); };
+    if (options_.run.exchange == nullptr) return prepare();
+    require_all_done(*options_.run.exchange, error_of(prepare));
   }
 
   bool is_checkpoint_due() const { return seconds_since(last_checkpoint_) >= training_.checkpoint_every_s; }
@@ -317,7 +288,7 @@ class Fit {
     if (engine_.ranks() != nullptr) engine_.ranks()->set_flag(is_checkpoint_due());
     const double loss = engine_.gradient(graphs, key, position_.scale.on() ? position_.scale.factor : 1);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
-    const int64_t done = std::min((position_.step + 1) * training_.batch_size, epoch_count());
+    const int64_t done = graphs_in(position_.step + 1);
     position_.so_far.learning_rate =
         schedule_.rate(position_.epochs, static_cast<double>(done) / static_cast<double>(epoch_count()));
     const StepTrace::Span optimizer(held_.trace, "optimizer");
@@ -347,10 +318,7 @@ class Fit {
     const bool has_scale = position_.scale.on();
     if (has_scale) position_.scale.take(finite);
     if (finite) return true;
-    if (has_scale)
-      journal_.write(
-          "loss_scale",
-          {{"epoch", position_.epoch}, {"step", position_.step}, {"factor", position_.scale.factor}});
+    if (has_scale) journal_.loss_scale();
     if (has_scale && position_.scale.factor >= 1) return false;
     throw Failure(
         fmt::format("the gradient of step {} of epoch {} is not finite{}, and was not applied: lower "
@@ -398,20 +366,9 @@ class Fit {
     ++position_.epoch;
     note_ = fmt::format("epoch {}, loss={:.4f}, validation={:.4f}", metrics.epoch, metrics.training_loss,
                         metrics.validation_loss);
-    Json entry = metrics_json(metrics);
-    if (const Exchange* const exchange = options_.run.exchange) {
-      const Exchange::Traffic now = exchange->traffic();
-      entry["exchange"] = {
-          {"ranks", exchange->ranks()},
-          {"bytes_sent", now.bytes_sent - traffic_before_.bytes_sent},
-          {"seconds", now.seconds - traffic_before_.seconds},
-          {"for_slower_seconds", engine_.ranks()->seconds_for_slower() - for_slower_before_}};
-    }
-    if (const auto reading = meter_.reading()) {
-      entry["reading"] = reading_json(*reading);
-      reading_ = reading_ ? sum(*reading_, *reading) : *reading;
-    }
-    journal_.write("epoch", std::move(entry));
+    const std::optional<Reading> reading = meter_.reading();
+    if (reading) reading_ = reading_ ? sum(*reading_, *reading) : *reading;
+    journal_.end_epoch(metrics, engine_.ranks(), reading);
   }
 
   // Afterwards metrics.csv and the checkpoint agree, so that a resumed run writes the same metrics.
@@ -434,7 +391,7 @@ class Fit {
   void write_metrics() const { write_metrics_csv(options_.run.folder / "metrics.csv", position_.epochs); }
 
   [[noreturn]] void interrupt(const Interrupted& reason) {
-    journal_.write("interrupted", {{"epoch", position_.epoch}, {"step", position_.step}});
+    journal_.interrupted();
     throw Interrupted(
         fmt::format("{}interrupted in epoch {} after step {}; to continue, add --resume to the same command",
                     engine_.ranks() != nullptr ? reason.what() + std::string(": ") : "", position_.epoch,
@@ -447,7 +404,7 @@ class Fit {
   const Schedule schedule_{training_};
   TrainerState held_;
   Checkpoints checkpoints_;
-  Journal journal_;
+  FitJournal journal_;
   const std::unique_ptr<DeviceRun> device_;  // Null on the CPU.
   const MemoryPlan plan_;
   BlockEngine engine_;
@@ -458,9 +415,7 @@ class Fit {
   std::vector<std::string> damaged_;
   std::string note_;
   std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
-  double seconds_before_ = 0;         // Seconds of this epoch in an earlier process.
-  Exchange::Traffic traffic_before_;  // Traffic before this epoch.
-  double for_slower_before_ = 0;
+  double seconds_before_ = 0;  // Seconds of this epoch in an earlier process.
   std::optional<Reading> reading_;
   std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
 };

@@ -37,11 +37,24 @@ class EndedClassification : public Classification {
   const std::function<void()> before_;
 };
 
+/// Graphs that are asked to stop while the second epoch is prepared.
+class StoppedGraphs : public RandomGraphs {
+ public:
+  using RandomGraphs::RandomGraphs;
+  void prepare(std::span<const int64_t>, const std::function<void()>&) const override {
+    if (++epochs_ == 2) throw Interrupted("stopped while samples are drawn");
+  }
+
+ private:
+  mutable int64_t epochs_ = 0;
+};
+
 /// The rank on which a run is asked to stop, and the index of the block in which it stops.
 struct Stop {
   int rank = -1;
   int64_t block = 0;
-  bool kills = false;  ///< Nothing is written after the stop.
+  bool kills = false;     ///< Nothing is written after the stop.
+  bool prepares = false;  ///< Stops while the second epoch is prepared, not in a block.
 };
 
 class RanksTest : public ::testing::Test {
@@ -84,7 +97,9 @@ class RanksTest : public ::testing::Test {
       });
       const std::filesystem::path folder = folder_ / name;
       std::filesystem::create_directories(folder);
-      const FitResult result = fit({.source = &source_,
+      const StoppedGraphs stopped{120, 50, 7};
+      const bool is_stopped = stop.prepares && rank_of(exchange) == stop.rank;
+      const FitResult result = fit({.source = is_stopped ? &stopped : &source_,
                                     .shapes = shapes_,
                                     .objective = &objective,
                                     .recipe = &recipe_,
@@ -169,6 +184,15 @@ TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
       }
     }
     EXPECT_EQ(found, whole) << "schedule " << s << ":" << schedule;
+  }
+}
+
+TEST_F(RanksTest, AStopWhileARankPreparesAnEpochStopsAll) {
+  const std::string whole = run(1, "whole");
+  for (const int rank : {0, 2}) {
+    const std::string name = fmt::format("run-{}", rank);
+    EXPECT_THROW(run(3, name, false, {.rank = rank, .prepares = true}), Interrupted);
+    EXPECT_EQ(run(3, name, true), whole);
   }
 }
 
