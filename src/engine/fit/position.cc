@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 
@@ -42,7 +43,9 @@ ReadPosition position_of(const Json& json) {
   position.step = whole_number(json.at("step"));
   position.so_far = metrics_from(json.at("so_far"));
   position.best_epoch = whole_number(json.at("best_epoch"));
-  if (position.best_epoch != 0) position.best_loss = json.at("best_loss");
+  const Json& best_loss = json.at("best_loss");
+  position.best_loss =
+      best_loss.is_null() ? std::numeric_limits<double>::infinity() : best_loss.get<double>();
   if (json.contains("loss_scale")) {
     position.scale.factor = json.at("loss_scale");
     position.scale.good_steps = whole_number(json.at("good_steps"));

@@ -112,6 +112,17 @@ TEST_F(CheckpointTest, WithoutABestEpochTheBestLossIsInfinite) {
   EXPECT_EQ(load(other)->best_loss, std::numeric_limits<double>::infinity());
 }
 
+TEST_F(CheckpointTest, AnInfiniteBestLossComesBack) {
+  Training trained(1);
+  Position position{.epoch = 2, .best_epoch = 1};
+  position.epochs = {{1, 0.1, std::numeric_limits<double>::infinity(), 3, 4}};
+  checkpoints().save(trained.state(), position);
+  Training other(2);
+  const std::optional<Position> found = load(other);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->best_loss, std::numeric_limits<double>::infinity());
+}
+
 TEST_F(CheckpointTest, ItSaysHowTheRunWasRounded) {
   Training trained(1);
   trained.step(1);
