@@ -150,7 +150,8 @@ class Layers {
     if (options_.rehearsal != nullptr)
       return options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
     // The slack of the budget covers the heap of the first worker.
-    const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
+    const int64_t cap = std::min(Ledger::process().cap(), Ledger::kUnlimited - kHeapOfWorker);
+    const int64_t free = cap - open + kHeapOfWorker;
     // With several workers, up to half of the memory is used for caches, because most workers would otherwise
     // wait for rows.
     const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);

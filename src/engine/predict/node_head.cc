@@ -3,11 +3,14 @@
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
+#include "base/error.h"
 #include "engine/blocks/ending.h"
 #include "engine/blocks/rank_messages.h"
 #include "engine/predict/piece_memory.h"
@@ -19,6 +22,17 @@ namespace {
 // The number of outputs of a node that ranks exchange.
 int64_t width_of(const Gnn& model, bool embeddings) {
   return model.classes() + (embeddings ? model.embedding() : 0);
+}
+
+void require_finite(const at::Tensor& logits, std::span<const int64_t> nodes) {
+  const std::span all(logits.const_data_ptr<float>(), static_cast<size_t>(logits.numel()));
+  const auto bad = std::ranges::find_if_not(all, [](float value) { return std::isfinite(value); });
+  if (bad == all.end()) return;
+  const int64_t node = nodes[static_cast<size_t>((bad - all.begin()) / logits.size(1))];
+  throw InputError(fmt::format(
+      "the outputs of the model for node {} are not finite: a feature of the node, or of another "
+      "within reach of its layers, is not finite or too large; look for it with `plimsoll verify`",
+      node));
 }
 
 // Runs a head on all ranks. In each round, every rank runs one part.
@@ -100,7 +114,9 @@ NodePredictions NodeHead::run(std::span<const int64_t> nodes) {
     rows->read(nodes, outputs.back().mutable_data_ptr<float>());
   }
   const at::Tensor embeddings = model_.join(outputs).contiguous();
-  return {embeddings, model_.apply_head(embeddings).contiguous()};
+  NodePredictions found{embeddings, model_.apply_head(embeddings).contiguous()};
+  require_finite(found.logits, nodes);
+  return found;
 }
 
 int64_t NodeParts::count() const {

@@ -27,7 +27,8 @@ class NodeHead {
   NodeHead(const Gnn& model, const std::vector<FeatureFile>& files);
 
   const Gnn& model() const { return model_; }
-  /// Predicts up to kPieceTargets nodes. Errors: those of RowReader::read(), BudgetExceeded.
+  /// Predicts up to kPieceTargets nodes. Errors: InputError that names the first node whose logits are not
+  /// finite; those of RowReader::read(); BudgetExceeded.
   NodePredictions run(std::span<const int64_t> nodes);
 
  private:

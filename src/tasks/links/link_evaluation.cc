@@ -46,7 +46,8 @@ class Scores {
     return true;
   }
 
-  // scores[i] is the dot product of nodes[i] and neighbours[i], summed in double precision.
+  // scores[i] is the dot product of nodes[i] and neighbours[i], summed in double precision. Errors:
+  // InputError for a pair whose embeddings are not finite.
   void score(std::span<const int64_t> nodes, std::span<const int64_t> neighbours, std::span<float> scores) {
     const int64_t width = rows_.width();
     const auto step = static_cast<size_t>(std::max<int64_t>(kPieceBytes / (8 * width), 1));
@@ -58,6 +59,7 @@ class Scores {
         const float* const b = embedding(neighbours[first + i]);
         double sum = 0;
         for (int64_t f = 0; f < width; ++f) sum += double{a[f]} * double{b[f]};
+        if (!std::isfinite(sum)) throw not_finite(nodes[first + i], neighbours[first + i]);
         scores[first + i] = static_cast<float>(sum);
       }
     }
@@ -75,6 +77,13 @@ class Scores {
   }
   const float* embedding(int64_t node) const {
     return embeddings_.data() + (std::ranges::lower_bound(ends_, node) - ends_.begin()) * rows_.width();
+  }
+
+  static InputError not_finite(int64_t node, int64_t neighbour) {
+    return InputError(
+        fmt::format("the score of the nodes {} and {} is not finite: a feature within reach of the layers is "
+                    "not finite or too large; look for it with `plimsoll verify`",
+                    node, neighbour));
   }
 
   DiskTopology& topology_;

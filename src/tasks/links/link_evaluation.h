@@ -38,8 +38,9 @@ struct LinkResult {
 /// Evaluates a model on the splits of a graph's edges, given by name, from embeddings of all nodes
 /// (engine/predict/full_neighbours.h). Negative pairs are neither edges nor held-out edges; they depend only
 /// on `seed`. Needs 26 bytes per edge of the largest split, and resizes `topology`, which must be of the same
-/// graph. With ranks, all ranks call it, and each gets all results. Errors: InputError for a damaged column;
-/// BudgetExceeded; those of EvaluationNegatives, predict_all_nodes() and RankMessages.
+/// graph. With ranks, all ranks call it, and each gets all results. Errors: InputError for a damaged column
+/// and for a score that is not finite; BudgetExceeded; those of EvaluationNegatives, predict_all_nodes() and
+/// RankMessages.
 std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
                                        const std::vector<std::string>& splits, uint64_t seed,
                                        const FullNeighbourOptions& options);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -91,6 +93,22 @@ int64_t named_in(const std::string& text) {
   const std::string before = "the smallest budget that works is ";
   const size_t at = text.find(before);
   return at == std::string::npos ? 0 : std::stoll(text.substr(at + before.size()));
+}
+
+TEST_F(FullNeighboursTest, AFeatureThatIsNotFiniteIsAnErrorThatNamesANode) {
+  const GraphView graph(folder());
+  const Gnn gnn = model(ConvKind::sage);
+  std::fstream file(folder() / "x.npy", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(8);
+  uint16_t header = 0;  // Bytes after the first ten.
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  file.seekp(10 + header + 4'000 * kFeatures * int64_t{sizeof nan});
+  file.write(reinterpret_cast<const char*>(&nan), sizeof nan);
+  file.close();
+  DiskTopology topology(graph);
+  EXPECT_THAT(error_text<InputError>([&] { judge(gnn, graph, topology); }),
+              HasSubstr("the outputs of the model for node 0 are not finite"));
 }
 
 TEST_F(FullNeighboursTest, AsManyThreadsWorkAsTheBudgetHasRoomFor) {
