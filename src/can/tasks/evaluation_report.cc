@@ -202,13 +202,13 @@ void add_histograms(Report& report, const EvaluatedSplit& split) {
     // A rule whose result is yes or no has no distribution of scores. If there are several seeds, only the
     // first seed is shown.
     const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
-    if (!first || yes_or_no || scores.benign.empty()) continue;
+    if (!first || yes_or_no || scores.negatives.empty()) continue;
     Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false},
                     {},
                     {},
                     "windows of the class"};
-    if (split.all.graphs > split.all.attack_graphs) chart.series.push_back({"benign", 0, scores.benign});
-    if (split.all.attack_graphs > 0) chart.series.push_back({"attack", 1, scores.attack});
+    if (split.all.graphs > split.all.attack_graphs) chart.series.push_back({"benign", 0, scores.negatives});
+    if (split.all.attack_graphs > 0) chart.series.push_back({"attack", 1, scores.positives});
     for (const Threshold& threshold : curves.thresholds)
       chart.levels.push_back(
           {static_cast<double>(threshold.level), fmt::format("{:g} %", threshold.target_rate * 100)});

@@ -15,15 +15,15 @@ using Column = Vector<float, Tag::columns>;
 constexpr int64_t kMaxConfused = 64;
 
 struct Counts {
-  int64_t of_it = 0;
-  int64_t called_it = 0;
+  int64_t items = 0;
+  int64_t predicted = 0;
   int64_t right = 0;
 };
 
 // Returns the F1 of one class; undefined if no item has the class and none was predicted as it.
 std::optional<double> f1_of(const Counts& counts) {
-  if (counts.of_it + counts.called_it == 0) return std::nullopt;
-  return 2.0 * static_cast<double>(counts.right) / static_cast<double>(counts.of_it + counts.called_it);
+  if (counts.items + counts.predicted == 0) return std::nullopt;
+  return 2.0 * static_cast<double>(counts.right) / static_cast<double>(counts.items + counts.predicted);
 }
 
 std::span<const float> logits_of(std::span<const float> logits, size_t item, int64_t classes) {
@@ -92,12 +92,12 @@ ClassificationFigures classification_figures(std::span<const float> logits, std:
   int64_t right = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     const std::span<const float> row = logits_of(logits, i, classes);
-    const int64_t called = std::ranges::max_element(row) - row.begin();
-    if (!figures.confusion.empty()) ++figures.confusion[static_cast<size_t>(labels[i] * classes + called)];
-    ++counts[static_cast<size_t>(labels[i])].of_it;
-    ++counts[static_cast<size_t>(called)].called_it;
-    counts[static_cast<size_t>(called)].right += called == labels[i];
-    right += called == labels[i];
+    const int64_t predicted = std::ranges::max_element(row) - row.begin();
+    if (!figures.confusion.empty()) ++figures.confusion[static_cast<size_t>(labels[i] * classes + predicted)];
+    ++counts[static_cast<size_t>(labels[i])].items;
+    ++counts[static_cast<size_t>(predicted)].predicted;
+    counts[static_cast<size_t>(predicted)].right += predicted == labels[i];
+    right += predicted == labels[i];
   }
   if (labels.empty()) return figures;
   figures.accuracy = static_cast<double>(right) / static_cast<double>(labels.size());

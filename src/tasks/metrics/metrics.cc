@@ -17,8 +17,8 @@ std::optional<double> share(int64_t part, int64_t whole) {
 
 }  // namespace
 
-void ConfusionCounts::add(bool truth, bool verdict) {
-  ++(truth ? (verdict ? true_positives : false_negatives) : (verdict ? false_positives : true_negatives));
+void ConfusionCounts::add(bool truth, bool predicted) {
+  ++(truth ? (predicted ? true_positives : false_negatives) : (predicted ? false_positives : true_negatives));
 }
 
 std::optional<double> ConfusionCounts::precision() const {

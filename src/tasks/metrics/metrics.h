@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Counts of predictions of two classes by true class; an attack, or a label that is 1, is positive. A metric
+/// Counts of predictions of two classes by true class; a label that is 1 is positive. A metric
 /// is undefined, not zero, if it needs an absent class.
 struct ConfusionCounts {
   int64_t true_positives = 0;
@@ -15,8 +15,8 @@ struct ConfusionCounts {
   int64_t true_negatives = 0;
   int64_t false_negatives = 0;
 
-  /// Counts an item. `verdict` is the prediction.
-  void add(bool truth, bool verdict);
+  /// Counts one item.
+  void add(bool truth, bool predicted);
   std::optional<double> precision() const;  ///< Undefined without positives, or if none was predicted.
   std::optional<double> recall() const;     ///< Undefined without positives.
   std::optional<double> false_positive_rate() const;  ///< Undefined without negatives.

@@ -102,21 +102,27 @@ std::vector<CurvePoint> Ranking::precision_recall() const {
 ScoreHistogram Ranking::histogram(int bins, std::span<const float> levels) const {
   ScoreHistogram histogram;
   if (ranked_.empty()) return histogram;
-  const size_t outer = ranked_.size() / 200;
-  histogram.high = static_cast<double>(ranked_[outer].score);
-  histogram.low = static_cast<double>(ranked_[ranked_.size() - 1 - outer].score);
+  // Infinite scores are counted in the outer bins.
+  const auto is_finite = [](const Entry& entry) { return std::isfinite(entry.score); };
+  const auto first = std::ranges::find_if(ranked_, is_finite);
+  const auto last = std::find_if(ranked_.rbegin(), ranked_.rend(), is_finite);
+  if (first != ranked_.end()) {
+    const size_t outer = ranked_.size() / 200;
+    histogram.high = std::min<double>(ranked_[outer].score, first->score);
+    histogram.low = std::max<double>(ranked_[ranked_.size() - 1 - outer].score, last->score);
+  }
   for (const float level : levels) {
     histogram.low = std::min(histogram.low, static_cast<double>(level));
     histogram.high = std::max(histogram.high, static_cast<double>(level));
   }
   if (histogram.high == histogram.low) histogram.high = histogram.low + 1;
-  histogram.benign.resize(static_cast<size_t>(bins));
-  histogram.attack.resize(static_cast<size_t>(bins));
+  histogram.negatives.resize(static_cast<size_t>(bins));
+  histogram.positives.resize(static_cast<size_t>(bins));
   const double scale = bins / (histogram.high - histogram.low);
   for (const Entry& entry : ranked_) {
     const double bin =
         std::clamp((static_cast<double>(entry.score) - histogram.low) * scale, 0.0, bins - 1.0);
-    ++(entry.truth != 0 ? histogram.attack : histogram.benign)[static_cast<size_t>(bin)];
+    ++(entry.truth != 0 ? histogram.positives : histogram.negatives)[static_cast<size_t>(bin)];
   }
   return histogram;
 }

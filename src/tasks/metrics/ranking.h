@@ -20,8 +20,8 @@ struct CurvePoint {
 struct ScoreHistogram {
   double low = 0;
   double high = 0;
-  std::vector<int64_t> benign;
-  std::vector<int64_t> attack;
+  std::vector<int64_t> negatives;
+  std::vector<int64_t> positives;
 };
 
 /// Scores with their truth, highest first, for computing areas and curves. Equal scores are one step.

@@ -47,8 +47,8 @@ TEST(Ranking, IsUndefinedWhereAScoreIsNoNumber) {
   EXPECT_TRUE(ranking.roc(1e-3).empty());
   EXPECT_TRUE(ranking.precision_recall().empty());
   const ScoreHistogram histogram = ranking.histogram(4, {});
-  EXPECT_EQ(std::accumulate(histogram.benign.begin(), histogram.benign.end(), int64_t{0}) +
-                std::accumulate(histogram.attack.begin(), histogram.attack.end(), int64_t{0}),
+  EXPECT_EQ(std::accumulate(histogram.negatives.begin(), histogram.negatives.end(), int64_t{0}) +
+                std::accumulate(histogram.positives.begin(), histogram.positives.end(), int64_t{0}),
             std::ssize(scores) - 1);
 }
 
@@ -71,7 +71,7 @@ TEST(Ranking, OfOneClassOrOfNothingIsUndefined) {
     EXPECT_TRUE(ranking.roc(1e-4).empty());
     EXPECT_TRUE(ranking.precision_recall().empty());
   }
-  EXPECT_TRUE(Ranking(std::vector<float>{}, std::vector<uint8_t>{}).histogram(10, {}).benign.empty());
+  EXPECT_TRUE(Ranking(std::vector<float>{}, std::vector<uint8_t>{}).histogram(10, {}).negatives.empty());
 }
 
 TEST(Ranking, CurvesOfManyScoresAreThinnedAndKeepTheirEnds) {
@@ -107,14 +107,23 @@ TEST(Ranking, AHistogramHoldsEveryScoreAndTheLevels) {
   scores.front() = -1e9F;
   const std::vector<float> levels = {1200};
   const ScoreHistogram histogram = Ranking(scores, truth).histogram(16, levels);
-  EXPECT_EQ(std::accumulate(histogram.benign.begin(), histogram.benign.end(), int64_t{0}), 600);
-  EXPECT_EQ(std::accumulate(histogram.attack.begin(), histogram.attack.end(), int64_t{0}), 400);
+  EXPECT_EQ(std::accumulate(histogram.negatives.begin(), histogram.negatives.end(), int64_t{0}), 600);
+  EXPECT_EQ(std::accumulate(histogram.positives.begin(), histogram.positives.end(), int64_t{0}), 400);
   EXPECT_EQ(histogram.low, 5);  // The outermost scores do not stretch the axis.
   EXPECT_EQ(histogram.high, 1200);
+  const float infinite = std::numeric_limits<float>::infinity();
+  const ScoreHistogram outer =
+      Ranking(std::vector<float>{infinite, 3, 1, -infinite}, std::vector<uint8_t>{1, 1, 0, 0})
+          .histogram(2, {});
+  EXPECT_EQ(outer.low, 1);
+  EXPECT_EQ(outer.high, 3);
+  EXPECT_EQ(outer.negatives, (std::vector<int64_t>{2, 0}));
+  EXPECT_EQ(outer.positives, (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(Ranking(std::vector<float>{infinite}, std::vector<uint8_t>{1}).histogram(2, {}).positives[1], 1);
   const ScoreHistogram flat = Ranking(std::vector<float>{2, 2}, std::vector<uint8_t>{0, 1}).histogram(4, {});
   EXPECT_EQ(flat.low, 2);
   EXPECT_EQ(flat.high, 3);
-  EXPECT_EQ(flat.benign[0] + flat.attack[0], 2);
+  EXPECT_EQ(flat.negatives[0] + flat.positives[0], 2);
 }
 
 }  // namespace
