@@ -4,8 +4,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "base/start_thread.h"
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "engine/blocks/ending.h"
@@ -86,7 +86,7 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
   context_ = held();
   if (threads_ > 1) {
     std::exception_ptr error;
-    std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
+    start_thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
     if (error) std::rethrow_exception(error);
     // A thread leaves its handles to the next thread when it ends.
     const int64_t of_two = held();

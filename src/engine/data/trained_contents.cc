@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "memory/c_heap.h"
 
 namespace plimsoll {
@@ -34,7 +35,10 @@ TrainedContents TrainedContents::of(const BlockSource& source, const TrainingSpl
   {
     GraphBlock block;
     for (const GraphList* const list : {&split.training, &split.validation})
-      for (const int64_t graph : *list) contents.graphs.push_back(hash_of_graph(source, graph, block));
+      for (const int64_t graph : *list) {
+        throw_if_interrupted("the graphs of the training split were hashed");
+        contents.graphs.push_back(hash_of_graph(source, graph, block));
+      }
   }
   give_back_freed_memory();
   std::ranges::sort(contents.graphs);

@@ -18,7 +18,7 @@ struct TrainedContents {
   std::string split = {};                     ///< hash_of_split(); "" in files of older versions.
 
   /// Returns the contents of the training and validation graphs of a split. Reads all these graphs if no
-  /// recordings are in use. Errors: those of BlockSource::read().
+  /// recordings are in use. Errors: Interrupted; those of BlockSource::read().
   static TrainedContents of(const BlockSource& source, const TrainingSplit& split);
   /// Returns whether nothing is known, as for model files of older versions.
   bool empty() const { return recordings.empty() && graphs.empty(); }

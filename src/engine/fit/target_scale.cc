@@ -30,6 +30,13 @@ struct Moments {
   }
 };
 
+InputError infinite_target(const std::string& place) {
+  return InputError(
+      fmt::format("{}: a target is infinite, expected a number, or NaN if it is unknown; fix the source of "
+                  "the data set, and look for more such values with `plimsoll verify`",
+                  place));
+}
+
 // Calls take(column, value) for each known target. Returns how many there are.
 template <typename Take>
 int64_t each_target(const BlockSource& source, const GraphList& graphs, const Take& take) {
@@ -42,11 +49,7 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
     int64_t of_graph = 0;
     for (size_t i = 0; i < block.targets.size(); ++i) {
       const float value = block.targets[i];
-      if (std::isinf(value))
-        throw InputError(
-            fmt::format("graph {}: a target is infinite, expected a number, or NaN if it is unknown; fix the "
-                        "source of the data set, and look for more such values with `plimsoll verify`",
-                        graph));
+      if (std::isinf(value)) throw infinite_target(fmt::format("graph {}", graph));
       if (std::isnan(value)) continue;
       ++of_graph;
       take(i % static_cast<size_t>(targets.width), value);
@@ -79,6 +82,7 @@ TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes)
     throw_if_interrupted("the scale of targets was measured");
     const std::span<const float> targets = graph.targets_of(node);
     for (size_t column = 0; column < targets.size(); ++column) {
+      if (std::isinf(targets[column])) throw infinite_target(fmt::format("node {}", node));
       if (std::isnan(targets[column])) continue;
       known = true;
       moments[column].add(targets[column]);

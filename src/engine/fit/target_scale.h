@@ -21,9 +21,8 @@ struct TargetScale {
 /// graph without a target, and if no training or no validation node has one; Interrupted; those of
 /// BlockSource::read().
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split);
-/// Computes the scale over `nodes` of one giant graph whose nodes have numbers to predict. Does not check for
-/// infinite numbers, which ingest and verify refuse. Errors: Interrupted; InputError if none of the nodes has
-/// a known number.
+/// Computes the scale over `nodes` of one giant graph whose nodes have numbers to predict. Errors:
+/// Interrupted; InputError for an infinite number, and if none of the nodes has a known number.
 TargetScale target_scale(const GraphView& graph, std::span<const int64_t> nodes);
 
 }  // namespace plimsoll
