@@ -50,6 +50,7 @@ Vector<uint32_t, Tag::columns> FrequentDestinations::recommend(const std::string
   Vector<uint32_t, Tag::columns> found;
   found.reserve(seeds.size() * length);
   Counts own;
+  own.reserve(static_cast<size_t>(seeds_.target_width()));
   for (const int64_t seed : seeds) {
     const size_t begin = found.size();
     if (name == kHistory) count_own(seeds_.node(seed), own);

@@ -162,6 +162,9 @@ class TreeEvaluation {
 
  private:
   void evaluate() {
+    // The plan of an evaluation counts only memory that is in use when it starts.
+    if (!lists_.empty())
+      drawn_.reserve(lists_[drawn_list()].graphs.size() * static_cast<size_t>(gnn_.model.model->classes()));
     EvaluatedModel tuned{.name = RunFolder::kFineTune, .seeds = seeds_, .results = {}};
     EvaluatedModel scratch{.name = RunFolder::kScratch, .seeds = seeds_, .results = {}};
     for (const int64_t seed : seeds_) {

@@ -14,6 +14,7 @@ namespace {
 
 // Returns the two axes, of 0, 1 and 2, along which the extent is largest.
 std::array<size_t, 2> widest_axes(std::span<const float> pos) {
+  if (pos.empty()) return {0, 1};
   std::array<float, 3> extent{};
   for (size_t axis = 0; axis < 3; ++axis) {
     float low = pos[axis], high = pos[axis];
