@@ -121,7 +121,9 @@ Division by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch,
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
                                                        static_cast<double>(group);
-  const double read = row_bytes + note + pass / blocks + lists;
+  // A sample from the sample file is read to plan the pack, and again with its rows.
+  const double notes = input.sampled ? 2 * note : note;
+  const double read = row_bytes + notes + pass / blocks + lists;
   return {{scratch, false, topology, ahead, group, read, block}, read + block};
 }
 
