@@ -6,16 +6,19 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "bindings.h"
+#include "ingest/append/base_graph.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/graph/simulate_graph.h"
@@ -31,11 +34,15 @@ namespace {
 
 // The work of verbs that make one giant graph, with their default budgets.
 
-// Returns notes about input that is read in a way that users may not expect.
-std::vector<std::string> make_graph(const GraphIngestOptions& options, const std::string& budget,
-                                    const nb::object& progress) {
+// Returns notes about input that is read in a way that users may not expect. `given` has the command-line
+// names of the options that the caller has set; an append inherits the others.
+std::vector<std::string> make_graph(const GraphIngestOptions& options, const std::vector<std::string>& given,
+                                    const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
-  GraphIngestOptions noted = options;
+  const auto is_given = [&](std::string_view option) {
+    return std::ranges::find(given, option) != given.end();
+  };
+  GraphIngestOptions noted = options.append.empty() ? options : append_options(options, is_given);
   std::vector<std::string> notes;
   noted.note = [&](const std::string& text) { notes.push_back(text); };
   run_watched(progress, [&](const Progress& note) {
@@ -144,6 +151,7 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("undirected", &GraphIngestOptions::undirected)
       .def_rw("dedup", &GraphIngestOptions::dedup)
       .def_rw("features_dtype", &GraphIngestOptions::features_dtype)
+      .def_rw("append", &GraphIngestOptions::append)
       .def_rw("out", &GraphIngestOptions::out)
       .def_rw("threads", &GraphIngestOptions::threads)
       .def_rw("force", &GraphIngestOptions::force);
@@ -218,7 +226,8 @@ void bind_graph_making(nb::module_& module) {
   const auto define = [&](const char* name, auto function) {
     module.def(name, function, nb::arg("options"), nb::arg("budget"), nb::arg("progress").none());
   };
-  define("make_graph", make_graph);
+  module.def("make_graph", make_graph, nb::arg("options"), nb::arg("given"), nb::arg("budget"),
+             nb::arg("progress").none());
   define("make_communities", make_communities);
   define("make_edge_split", make_edge_split);
 }

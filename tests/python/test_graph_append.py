@@ -130,6 +130,24 @@ def test_appending_gives_the_bytes_of_one_ingest(ingest, tmp_path, ids, rows, la
         before = after
 
 
+def test_python_appends_as_the_command_line_does(ingest, tmp_path):
+    plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    parts = Parts(tmp_path, np.random.default_rng(4), "text", "table", True, 1)
+    made = [parts.part(0, 60, 300), parts.part(1, 9, 40)]
+    options = ["--undirected", "--dedup"]
+    base = ingest("base", *parts.arguments("first", made[:1], True), *options)
+    whole = ingest("whole", *parts.arguments("all", made, True), *options)
+    _, edges, _, nodes = parts.arguments("more", made[1:], False)
+    table = plimsoll.ingest.NodeTable(nodes)
+    graph = plimsoll.ingest.graph(edges, tmp_path / "more", nodes=table, append=base)
+    expect_same(tmp_path / "more", whole)
+    assert graph.num_nodes == 69
+    for wrong, name in [({"undirected": True}, "undirected"), ({"self_loops": "drop"}, "self_loops"),
+                        ({"layout": plimsoll.ingest.GraphLayout(ids="text")}, "GraphLayout.ids")]:
+        with pytest.raises(plimsoll.UsageError, match=f"append: {name} is that of"):
+            plimsoll.ingest.graph(edges, tmp_path / "no", nodes=table, append=base, **wrong)
+
+
 @pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
 def test_rounded_features_stay_rounded(ingest, tmp_path, dtype):
     parts = Parts(tmp_path, np.random.default_rng(1), "dense", "arrays", False, 1.1)

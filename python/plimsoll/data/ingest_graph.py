@@ -12,7 +12,7 @@ from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, instance_of, one_of, thread_count
 from plimsoll.data.graph import Graph
 from plimsoll.data.ingest_options import EdgeColumns, GraphLayout, NodeTable
-from plimsoll.data.option_words import in_python, python_words
+from plimsoll.data.option_words import in_python, options_given, python_words
 from plimsoll.errors import UsageError
 
 SPLITS = ("train", "valid", "test")
@@ -34,6 +34,7 @@ def graph(
     labels: PathLike | None = None,
     splits: Mapping[str, PathLike] = MappingProxyType({}),
     layout: GraphLayout = GraphLayout(),
+    append: PathLike | None = None,
     force: bool = False,
     budget: Budget = None,
     threads: int | None = None,
@@ -56,6 +57,9 @@ def graph(
       one per line.
     - `splits`: files of IDs, or masks of bool [V], by split: `{"train": file, "valid": file, "test": file}`, or fewer.
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
+    - `append`: path of a graph that this function or `plimsoll ingest graph` made. Writes it to `out` with the edges and
+      nodes of the new files added, the same bytes as one ingest of all files. Options that are not given are those of
+      that graph.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources, then edges.
 
@@ -79,8 +83,12 @@ def graph(
     instance_of("layout", layout, GraphLayout).set_options(options)
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
+    options.append = _path(append)
+    given = [name for group in (columns, nodes, layout) if group is not None for name in options_given(group)]
+    flags = {"--undirected": undirected, "--dedup": dedup, "--self-loops": self_loops != "keep", "--link": link}
+    given += [name for name, is_given in flags.items() if is_given]
     with python_words():
-        notes = _core.make_graph(options, budget_text(budget), progress)
+        notes = _core.make_graph(options, given, budget_text(budget), progress)
     for note in notes:
         warnings.warn(in_python(note), stacklevel=2)
     return Graph(out)

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING
 
 from plimsoll.errors import Error
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _GROUPS = {
     "EdgeColumns": ("source", "target", "weight", "header", "comments", "layout"),
@@ -33,6 +38,16 @@ def _argument(found: re.Match[str]) -> str:
         shown = _TRUE.get(value) or (value if value.isdigit() or value == "NUMBER" else f'"{value}"')
         argument += f"={shown}"
     return f"{group}({argument})" if value is not None and group else f"{group}.{argument}" if group else argument
+
+
+def options_given(group: DataclassInstance) -> list[str]:
+    """Returns the command-line names of the fields of a group of options that do not have their default."""
+    names = {argument: option for option, argument in _RENAMED.items()}
+    return [
+        "--" + names.get((type(group).__name__, field.name), field.name.replace("_", "-"))
+        for field in fields(group)
+        if field.default is not MISSING and getattr(group, field.name) != field.default
+    ]
 
 
 @contextmanager
