@@ -22,7 +22,7 @@ struct DetectorFacts {
   std::vector<std::string> trained_on = {};  ///< The content of each training recording (content_of).
   std::vector<std::string> without = {};     ///< Features that are hidden from it.
   std::string data = {};  ///< How its windows are made: JSON {"features", "window", "stride"}.
-  /// Whether unknown IDs count as separate evidence (can/tasks/unknown_ids_apart.h): true for a GAT trained
+  /// Whether unknown IDs count as separate evidence (can/tasks/unknown_id_evidence.h): true for a GAT trained
   /// with ID dropout.
   bool unknown_ids_apart = false;
   /// The model of benign traffic: the tensors "profile.*", "timing.*" and "fusion.*" of can/profile,

@@ -5,8 +5,8 @@
 #include "can/recipe/can_sections.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/scorer.h"
+#include "can/tasks/unknown_id_evidence.h"
 #include "can/tasks/unknown_ids.h"
-#include "can/tasks/unknown_ids_apart.h"
 #include "engine/fit/fit.h"
 #include "nn/predictions.h"
 #include "run/block_predictions.h"
@@ -19,10 +19,10 @@ namespace {
 void predict_classes(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                      PredictionWriter& writer) {
   const Predictions says(*detector.gat, request.embeddings);
-  std::optional<UnknownIdsApart> apart;
+  std::optional<UnknownIdEvidence> with_evidence;
   if (detector.facts.unknown_ids_apart)
-    apart.emplace(says, unknown_ids(data.source().tables(), detector.facts.without).index);
-  const Objective& objective = apart ? static_cast<const Objective&>(*apart) : says;
+    with_evidence.emplace(says, unknown_ids(data.source().tables(), detector.facts.without).index);
+  const Objective& objective = with_evidence ? static_cast<const Objective&>(*with_evidence) : says;
   predict_blocks(data.source(), objective, request, writer);
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "can/tasks/unknown_id_evidence.h"
 #include "can/tasks/unknown_ids.h"
-#include "can/tasks/unknown_ids_apart.h"
 #include "engine/blocks/shared_prediction.h"
 #include "engine/plan/planner.h"
 #include "nn/classification.h"
@@ -48,7 +48,7 @@ ScoringObjective::ScoringObjective(const Detector& detector, const ScorerOptions
     layers_.push_back(std::make_unique<ReconstructionErrors>(*detector.vgae));
   const UnknownIds unknown = unknown_ids(options.source->tables(), detector.facts.without);
   if (detector.facts.unknown_ids_apart)
-    layers_.push_back(std::make_unique<UnknownIdsApart>(*layers_.back(), unknown.index));
+    layers_.push_back(std::make_unique<UnknownIdEvidence>(*layers_.back(), unknown.index));
   if (options.unknown_vehicle)
     layers_.push_back(std::make_unique<IdDropout>(*layers_.back(), unknown, /*share=*/1, /*always=*/true));
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "can/profile/unknown_ids.h"
-#include "can/tasks/unknown_ids_apart.h"
+#include "can/tasks/unknown_id_evidence.h"
 
 namespace plimsoll {
 namespace {
@@ -109,13 +109,13 @@ TEST(IdDropout, PredictionSeesGraphsAsTheyAreOrAllUnknown) {
   EXPECT_EQ(seen.seen.edge_attr.select(1, 1).sum().item<double>(), 0);
 }
 
-TEST(UnknownIdsApart, AreEvidenceWhereMoreThanAFifthIsKnown) {
+TEST(UnknownIdEvidence, IsAddedWhereMoreThanAFifthIsKnown) {
   Batch batch = make_batch(4);
   batch.x[kNodesEach][0] = kUnknown;  // Unknown IDs: one in graph 1, eight in graph 2, seven in graph 3.
   for (int64_t n = 0; n < 8; ++n) batch.x[2 * kNodesEach + n][0] = kUnknown;
   for (int64_t n = 0; n < 7; ++n) batch.x[3 * kNodesEach + n][0] = kUnknown;
   const RecordingObjective seen;
-  const at::Tensor logits = UnknownIdsApart(seen, kUnknown).forward(batch, {});
+  const at::Tensor logits = UnknownIdEvidence(seen, kUnknown).forward(batch, {});
   EXPECT_EQ(at_row(logits, 0, 1), 0) << "all IDs are known";
   EXPECT_EQ(at_row(logits, 1, 1), kUnknownIdEvidence);
   EXPECT_EQ(at_row(logits, 2, 1), 0) << "another vehicle";

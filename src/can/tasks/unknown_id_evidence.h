@@ -4,13 +4,14 @@
 
 namespace plimsoll {
 
-/// The outputs of a classifier trained with ID dropout (nn/id_dropout.h), with the evidence of unknown IDs
-/// (can/profile/unknown_ids.h) added to the log-odds of class 1. Used for prediction only. Outputs are f32
-/// [G, W]; the logits of the two classes come first.
-class UnknownIdsApart : public Objective {
+/// Computes the outputs of a classifier trained with ID dropout (nn/id_dropout.h), and adds
+/// kUnknownIdEvidence (can/profile/unknown_ids.h) to the logit of class 1 (attack) of each graph for which
+/// is_stranger_among_known() is true. Used for prediction only. Outputs are f32 [G, W]; the logits of the two
+/// classes come first.
+class UnknownIdEvidence : public Objective {
  public:
   /// `classifier` must outlive the object; x[:, 0] of an unknown ID is `unknown`.
-  UnknownIdsApart(const Objective& classifier, int64_t unknown)
+  UnknownIdEvidence(const Objective& classifier, int64_t unknown)
       : classifier_(classifier), unknown_(unknown) {}
 
   const ParameterList& parameters() const override { return classifier_.parameters(); }

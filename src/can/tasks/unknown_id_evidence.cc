@@ -1,4 +1,4 @@
-#include "can/tasks/unknown_ids_apart.h"
+#include "can/tasks/unknown_id_evidence.h"
 
 #include <ATen/ops/zeros.h>
 
@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-at::Tensor UnknownIdsApart::forward(const Batch& batch, const DropoutKey& key) const {
+at::Tensor UnknownIdEvidence::forward(const Batch& batch, const DropoutKey& key) const {
   at::Tensor logits = classifier_.forward(batch, key);
   const Batch& read = batch.read();
   const at::Tensor evidence = at::zeros({batch.graphs()}, read.x.options());
