@@ -99,7 +99,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
   print_table(plan);
   fmt::print(
       "batch size: any fits, because memory depends on the blocks in flight; one {} may need up to {}\n",
-      unit_of(plan), format_bytes(plan.room_for_graph));
+      unit_of(plan), format_bytes(plan.max_graph_bytes));
   for (const MemoryPlan::Graph& graph : plan.too_large)
     fmt::print("  {} {} does not fit: {}, {}, {}\n", unit_of(plan), graph.graph, counted(graph.nodes, "node"),
                counted(graph.edges, "edge"), format_bytes(graph.bytes));

@@ -160,7 +160,7 @@ Json plan_json(const MemoryPlan& plan) {
                  {"range_bytes", plan.worst.range_bytes},
                  {"verified_peak_bytes", plan.verified_peak_bytes},
                  {"operation", plan.worst.operation}}},
-               {"largest_graph_bytes", plan.room_for_graph},
+               {"largest_graph_bytes", plan.max_graph_bytes},
                {"graphs_too_large", std::move(too_large)},
                {"speed", std::move(speed)},
                {"blocks_planned", plan.blocks_planned},

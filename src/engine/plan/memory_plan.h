@@ -47,7 +47,7 @@ struct MemoryPlan {
   struct Graph {
     int64_t graph, nodes, edges, bytes;
   };
-  int64_t room_for_graph = 0;    ///< Maximum bytes of the slab that one graph may need.
+  int64_t max_graph_bytes = 0;   ///< Maximum bytes that one graph may need in the slab.
   std::vector<Graph> too_large;  ///< Graphs that do not fit even alone, largest first; at most 16.
 
   struct Speed {

@@ -133,8 +133,8 @@ void add_details(MemoryPlan& plan, const PlanInput& input, const AllWork& work, 
   set_exactness(plan, work);
   set_ranks(plan, input);
   add_parts(plan, input, needs);
-  plan.room_for_graph = std::max<int64_t>(needs.slab(1), 0);
-  find_too_large(plan, input, work, plan.room_for_graph);
+  plan.max_graph_bytes = std::max<int64_t>(needs.slab(1), 0);
+  find_too_large(plan, input, work, plan.max_graph_bytes);
   const PlannedWork& main = work.main();
   add_reading(plan, input, main.max_bytes > 0 ? main.mean_bytes / static_cast<double>(main.max_bytes) : 1);
 }
