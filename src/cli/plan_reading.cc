@@ -24,8 +24,9 @@ double seconds_for(double amount, double rate) {
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
   // The time of a scattered read is that of one access plus that of its bytes. For a short file, the rate of
   // long reads is not known.
-  const double bytes = reading.pieces > 0 && disk.read == 0 ? 0 : seconds_for(reading.read, disk.read);
-  const double reads = seconds_for(reading.pieces, disk.rows) + bytes;
+  const double bytes =
+      reading.scattered_reads > 0 && disk.read == 0 ? 0 : seconds_for(reading.read, disk.read);
+  const double reads = seconds_for(reading.scattered_reads, disk.rows) + bytes;
   const double seconds = reads + seconds_for(reading.written, disk.write);
   if (reading.seconds == 0 || !std::isfinite(seconds)) return std::nullopt;
   return std::max(reading.seconds, seconds);
@@ -74,7 +75,7 @@ Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk) {
                      {"budget_bytes", at.budget},
                      {"bytes_read", at.read},
                      {"bytes_written", at.written},
-                     {"pieces", at.pieces},
+                     {"pieces", at.scattered_reads},
                      {"compute_seconds", at.seconds},
                      {"epoch_seconds", seconds ? Json(*seconds) : Json()}});
   }

@@ -105,7 +105,7 @@ TEST_F(CacheSharesTest, BytesArePredicted) {
     EXPECT_LT(shares.bytes_read + shares.bytes_written, before);
     before = shares.bytes_read + shares.bytes_written;
     EXPECT_GT(shares.bytes_written, 0);
-    EXPECT_EQ(shares.pieces, 0) << "packs come in long pieces";
+    EXPECT_EQ(shares.scattered_reads, 0) << "packs come in long pieces";
   }
   const double rows = 512.0 * 7000, note = 12.0 * 7000;
   EXPECT_LT(divide(200 * kMiB, 400 * kMiB, scratch).bytes_written, rows + note);
@@ -138,7 +138,7 @@ TEST_F(CacheSharesTest, ScatteredReadsAreThoseOfRandomRows) {
       bytes += 512.0 * static_cast<double>(joined ? step : 1);
     }
     const double note = 8.0 * 7000 + 4.0 * 7000;
-    EXPECT_NEAR(shares.pieces, pieces, 0.1 * pieces + 5) << rows;
+    EXPECT_NEAR(shares.scattered_reads, pieces, 0.1 * pieces + 5) << rows;
     EXPECT_NEAR(shares.bytes_read - note, bytes + 512 * pieces, 0.15 * bytes) << rows;
   }
 }

@@ -119,7 +119,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
   if (options.table != nullptr)
     plan.table = {options.table->rows(), options.table->slots(), options.table->file_bytes(),
                   options.table->reserved_bytes()};
-  plan.state(options.table_budgets);
+  plan.set_table_budgets(options.table_budgets);
   plan.training_graphs = std::ssize(options.split->training);
   plan.validation_graphs = std::ssize(options.split->validation);
   plan.steps = (plan.training_graphs + training.batch_size - 1) / std::max<int64_t>(training.batch_size, 1);

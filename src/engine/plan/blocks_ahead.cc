@@ -9,14 +9,14 @@ namespace {
 
 // Assumed rates of a modest disk and of a worker.
 constexpr double kDiskBytesPerS = 1e9;
-constexpr double kDiskPiecesPerS = 50'000;
+constexpr double kDiskScatteredReadsPerS = 50'000;
 constexpr double kMemoryBytesPerS = 2e9;
 constexpr double kMinGain = 0.1;
 
 double predicted_seconds(const ReadingCost& cost, const BlocksAhead& ahead, int64_t graph_bytes) {
   const double graphs =
       static_cast<double>(cost.training) + kForwardShare * static_cast<double>(cost.validating);
-  const double read = cost.read / kDiskBytesPerS + cost.pieces / kDiskPiecesPerS;
+  const double read = cost.read / kDiskBytesPerS + cost.scattered_reads / kDiskScatteredReadsPerS;
   const double computed = graphs * static_cast<double>(graph_bytes) / kMemoryBytesPerS;
   const double waited = ahead.prefetch > 0 ? 0 : read;
   return std::max(read + cost.written / kDiskBytesPerS, (computed + waited) / ahead.blocks);

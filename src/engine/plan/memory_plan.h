@@ -65,7 +65,7 @@ struct MemoryPlan {
     double seconds;   ///< Computing time without waiting for data; 0: unknown.
     double read = 0;  ///< Bytes read per epoch, once samples have been made.
     double written = 0;
-    double pieces = 0;  ///< Same meaning as in ReadingCost.
+    double scattered_reads = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
   std::optional<Reading> reading_of_run;  ///< The same for the cache of this plan, with share 0.
@@ -100,7 +100,7 @@ struct MemoryPlan {
   };
   TableBudgets table_budgets = {};  ///< If any is set, the smallest of them is min_budget.
   /// Sets table_budgets, and min_budget if any is set.
-  void state(const TableBudgets& budgets) {
+  void set_table_budgets(const TableBudgets& budgets) {
     table_budgets = budgets;
     if (budgets.in_memory || budgets.on_disk)
       min_budget = std::min(budgets.in_memory.value_or(INT64_MAX), budgets.on_disk.value_or(INT64_MAX));

@@ -112,7 +112,7 @@ void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
     const ReadingCost cost = *input.source->reading_cost(bytes);
     return MemoryPlan::Reading{share,        std::max(without_cache + bytes, plan.min_budget),
                                seconds,      cost.read,
-                               cost.written, cost.pieces};
+                               cost.written, cost.scattered_reads};
   };
   for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
     const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));

@@ -123,12 +123,12 @@ Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
 /// Estimated disk traffic of an epoch, including validation.
 struct ReadingCost {
-  double read = 0;         ///< Bytes read.
-  double written = 0;      ///< Bytes written.
-  double pieces = 0;       ///< Number of scattered reads.
-  int64_t data = 0;        ///< Total bytes that a cache could hold: features as f32, and edges.
-  int64_t training = 0;    ///< Number of training graphs.
-  int64_t validating = 0;  ///< Number of validation graphs.
+  double read = 0;             ///< Bytes read.
+  double written = 0;          ///< Bytes written.
+  double scattered_reads = 0;  ///< Number of scattered reads.
+  int64_t data = 0;            ///< Total bytes that a cache could hold: features as f32, and edges.
+  int64_t training = 0;        ///< Number of training graphs.
+  int64_t validating = 0;      ///< Number of validation graphs.
 };
 
 /// Work done to compute the shapes of all graphs, if the graphs had to be sampled for this.

@@ -33,7 +33,7 @@ struct Division {
 
 // Reads per block in a pass over the rows that a window of blocks needs.
 struct ReadForBlock {
-  double pieces = 0;
+  double scattered_reads = 0;
   double bytes = 0;
 };
 
@@ -49,10 +49,10 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
   const double density = std::clamp(rows / all, 1 / all, 1.0);
   const double gap = std::floor(static_cast<double>(SharedScan::kLongestGap) / row_bytes);
   const double longer = std::pow(1 - density, gap);  // Share of gaps that are longer.
-  const double pieces = rows * longer;
+  const double scattered_reads = rows * longer;
   // Average number of rows in a gap that is short enough to be read.
   const double between = (1 - density) / density * (1 - longer * (1 + gap * density));
-  return {pieces / blocks, (rows * (1 + between) * row_bytes + pieces * kEnds) / blocks};
+  return {scattered_reads / blocks, (rows * (1 + between) * row_bytes + scattered_reads * kEnds) / blocks};
 }
 
 Division by_sweeps(const CacheInput& input, const RowUses& uses) {
@@ -72,7 +72,7 @@ Division by_sweeps(const CacheInput& input, const RowUses& uses) {
                      .ahead_bytes = static_cast<int64_t>(ahead),
                      .group = static_cast<int64_t>(group),
                      .bytes_read = rows.bytes + of_lists,
-                     .pieces = rows.pieces},
+                     .scattered_reads = rows.scattered_reads},
                     all_rows / window + of_lists};
   };
 
@@ -201,7 +201,7 @@ CacheShares divide_cache(const CacheInput& input) {
   best.cost += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::max_bytes(input.rows.layout());
   if (rows_fit) {  // All rows stay in memory.
-    best.shares.pieces = 0;
+    best.shares.scattered_reads = 0;
     best.shares.bytes_read = sample;
   }
   const bool none_come = input.counted_blocks > 0 && uses.distinct(1) == 0;

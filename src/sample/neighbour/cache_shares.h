@@ -43,13 +43,13 @@ struct CacheShares {
 
   /// Size of the scratch file of an OnDiskPrefetcher; 0: an InMemoryPrefetcher is used.
   int64_t scratch_bytes = 0;
-  bool whole = false;        ///< Blocks in the file are stored separately (WholeBatches), not in packs.
-  bool topology = false;     ///< Whether the whole topology stays in memory.
-  int64_t ahead_bytes = 0;   ///< Bytes for samples of future blocks.
-  int64_t group = 1;         ///< Number of blocks that are sampled or read together.
-  double bytes_read = 0;     ///< Estimated bytes read per block, for rows and topology.
-  double bytes_written = 0;  ///< Estimated bytes written per block.
-  double pieces = 0;         ///< Estimated scattered reads per block.
+  bool whole = false;          ///< Blocks in the file are stored separately (WholeBatches), not in packs.
+  bool topology = false;       ///< Whether the whole topology stays in memory.
+  int64_t ahead_bytes = 0;     ///< Bytes for samples of future blocks.
+  int64_t group = 1;           ///< Number of blocks that are sampled or read together.
+  double bytes_read = 0;       ///< Estimated bytes read per block, for rows and topology.
+  double bytes_written = 0;    ///< Estimated bytes written per block.
+  double scattered_reads = 0;  ///< Estimated scattered reads per block.
 };
 
 /// The memory to divide, and what the division depends on.

@@ -437,7 +437,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   const auto blocks = static_cast<double>(blocks_.per_epoch() + validating);
   return ReadingCost{.read = blocks * shares.bytes_read,
                      .written = blocks * shares.bytes_written,
-                     .pieces = blocks * shares.pieces,
+                     .scattered_reads = blocks * shares.scattered_reads,
                      .data = data_bytes(),
                      .training = blocks_.per_epoch(),
                      .validating = validating};

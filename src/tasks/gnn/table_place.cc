@@ -98,7 +98,7 @@ PlacedTable place_table(const GnnStageOptions& options, const PlanWithTable& pla
   const MemoryPlan::TableBudgets budgets{budget_of(in_memory), budget_of(least)};
   PlacedTable placed =
       fits ? PlacedTable{{}, std::move(*in_memory)} : with_cache(options, plan, {stored, std::move(*least)});
-  placed.plan.state(budgets);
+  placed.plan.set_table_budgets(budgets);
   return placed;
 }
 
