@@ -58,7 +58,7 @@ class Asc : public CaptureFormat {
     if (event.kind == AscEvent::other) return count_other(event, notes);
     if (event.kind == AscEvent::xl && !event.has_other_frame()) throw LineError{event.layout.data(), kNoXl};
     const int64_t time_ns = add_times(start_ns_, seconds_of(event.first, notes), event.first.data());
-    if (!channels_.takes(event.channel, notes)) return false;
+    if (!channels_.should_read(event.channel, notes)) return false;
     Frame frame;
     frame.flags = event.flags;
     std::string_view rest = event.rest;
@@ -89,7 +89,7 @@ class Asc : public CaptureFormat {
   void read_header(std::string_view first_lines) {
     std::optional<int64_t> date;
     for (int64_t number = 1; !first_lines.empty(); ++number) {
-      std::string_view line = trim(cut_line(first_lines));
+      std::string_view line = trim(take_line(first_lines));
       const std::string_view word = take_word(line);
       if (same_word(word, "base")) decimal_ = same_word(take_word(line), "dec");
       if (same_word(word, "date")) {

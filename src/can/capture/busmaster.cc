@@ -20,7 +20,7 @@ class Busmaster : public CaptureFormat {
  public:
   Busmaster(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     while (!first_lines.empty()) {
-      const std::string_view line = trim(cut_line(first_lines));
+      const std::string_view line = trim(take_line(first_lines));
       if (line.starts_with("***DEC***")) decimal_ = true;
       if (line.starts_with("***RELATIVE MODE")) mode_ = Mode::relative;
       if (line.starts_with("***ABSOLUTE MODE")) mode_ = Mode::absolute;
@@ -49,7 +49,7 @@ class Busmaster : public CaptureFormat {
     const std::string_view channel = take_word(rest);
     if (channel.empty() || !std::ranges::all_of(channel, is_digit))
       throw LineError{channel.data(), kBusmasterRow};
-    if (!channels_.takes(channel, notes)) return false;
+    if (!channels_.should_read(channel, notes)) return false;
     const std::string_view id = take_word(rest);
     const std::string_view type = take_word(rest);
     uint8_t flags = direction == "Tx" ? kFrameSent : 0;

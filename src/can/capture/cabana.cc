@@ -32,7 +32,7 @@ class Cabana : public CaptureFormat {
       if (rest.data() != nullptr) throw LineError{rest.data(), kCabanaRow};
       const int64_t time_ns = parse_seconds(time, notes);
       const uint32_t number = parse_number(bus);
-      if (!channels_.takes(bus, notes)) return false;
+      if (!channels_.should_read(bus, notes)) return false;
       const std::string_view digits = without_0x(address);
       uint32_t id = parse_id(digits, digits.size() != address.size());
       append_payload(without_0x(data), out, notes);

@@ -45,7 +45,7 @@ class Candump : public CaptureFormat {
     const int64_t time_ns = take_time(rest, notes);
     const std::string_view channel = take_word(rest);
     if (channel.empty()) throw LineError{rest.data(), kLayouts};
-    if (!channels_.takes(channel, notes)) return false;
+    if (!channels_.should_read(channel, notes)) return false;
     // Direction and flags as candump -x prints them: "RX - -".
     uint8_t flags = 0;
     while (rest.size() > 1 && (rest[1] == ' ' || rest[1] == 'X') &&

@@ -60,7 +60,7 @@ CandumpTimes CandumpTimes::detect(const FormatOptions& options, std::string_view
   Steps steps;
   bool has_untimed = false;
   while (!first_lines.empty()) {
-    std::string_view line = cut_line(first_lines);
+    std::string_view line = take_line(first_lines);
     std::string plain;
     if (line.find('\x1b') != std::string_view::npos) line = plain = without_colours(line);
     line = trim(line);

@@ -23,7 +23,7 @@ class Gvret : public CaptureFormat {
  public:
   Gvret(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     std::string_view lines = first_lines;
-    std::string_view first = cut_line(lines);
+    std::string_view first = take_line(lines);
     separator_ = separator_of(first);
     has_header_ = first.starts_with(kGvretTime);
     try {
@@ -46,7 +46,7 @@ class Gvret : public CaptureFormat {
       std::string_view rest = line;
       const Head head = take_head(rest);
       const int64_t time_ns = add_times(shift_ns_, time_of(head.time), head.time.data());
-      if (!channels_.takes(head.bus, notes)) return false;
+      if (!channels_.should_read(head.bus, notes)) return false;
       uint32_t id = parse_hex_id(head.id) & ~kCanExtended;
       if (parse_truth(head.extended) || id > 0x7FF) id |= kCanExtended;
       const int64_t length = parse_length(head.length, false);
@@ -102,7 +102,7 @@ class Gvret : public CaptureFormat {
 
 bool is_gvret(std::string_view first_lines) {
   if (!first_lines.starts_with(kGvretTime)) return false;
-  std::string_view header = cut_line(first_lines);
+  std::string_view header = take_line(first_lines);
   const char separator = separator_of(header);
   header.remove_prefix(kGvretTime.size());
   return header.starts_with(std::string{separator} + "ID" + separator + "Extended" + separator);

@@ -16,7 +16,7 @@ template <typename TimeOf>
 int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
   int64_t earliest = 0;
   while (!first_lines.empty()) {
-    const std::string_view line = cut_line(first_lines);
+    const std::string_view line = take_line(first_lines);
     if (line.find('-') == std::string_view::npos) continue;
     try {
       earliest = std::min<int64_t>(earliest, time_of(line));

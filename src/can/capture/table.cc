@@ -221,7 +221,7 @@ class Table : public CaptureFormat {
   // Appends a row. Returns false for a frame of another channel.
   bool append(Row& row, FrameBatch& out, LineNotes& notes) const {
     const int64_t time_ns = settle_time(row, notes);
-    if (!channels_.takes(row.channel, notes)) return false;
+    if (!channels_.should_read(row.channel, notes)) return false;
     if (row.payload.starts_with("0x") || row.payload.starts_with("0X")) row.payload.remove_prefix(2);
     if (row.payload.data() != nullptr) {
       // There may be blanks between the bytes.

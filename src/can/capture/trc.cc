@@ -25,7 +25,7 @@ class Trc : public CaptureFormat {
   Trc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     std::string_view text = first_lines;
     for (int64_t number = 1; !text.empty(); ++number) {
-      const std::string_view line = trim(cut_line(text));
+      const std::string_view line = trim(take_line(text));
       if (!line.starts_with(';')) {
         if (line.empty()) continue;
         break;
@@ -77,7 +77,7 @@ class Trc : public CaptureFormat {
         fields.time, [](std::string_view text) { return parse_decimal_time(text, kMillisecond); });
     const int64_t time_ns = add_times(start_ns_, since_start, fields.time.data());
     const std::string_view bus = fields.bus.empty() ? kNoBus : fields.bus;
-    if (!channels_.takes(bus, notes)) return false;
+    if (!channels_.should_read(bus, notes)) return false;
     uint32_t id = parse_hex_id(fields.id);
     if (fields.id.size() > 4) id |= kCanExtended;
     int64_t length = length_of(fields);

@@ -82,7 +82,7 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
   Learner learner(profile);
   std::set<std::string> seen;
   for (const Recording& recording : frames.recordings()) {
-    if (!from.takes(recording) || !seen.insert(recording.content).second) continue;
+    if (!from.should_learn(recording) || !seen.insert(recording.content).second) continue;
     learner.add(frames.frames().part(recording.first_frame, recording.frames), recording,
                 [](uint8_t label) { return label == 0; });
     const FrameWindow run{&recording, recording.first_frame, recording.frames};

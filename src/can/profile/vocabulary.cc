@@ -40,7 +40,7 @@ Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::strin
   return Vocabulary({std::move(keys), std::move(channels)});
 }
 
-bool LearnFrom::takes(const Recording& recording) const {
+bool LearnFrom::should_learn(const Recording& recording) const {
   const bool named = splits.empty() ? is_training_split(recording.split)
                                     : std::ranges::find(splits, recording.split) != splits.end();
   return named && (!recording.attack || std::ranges::find(leave_out, *recording.attack) == leave_out.end());
@@ -51,7 +51,7 @@ MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnF
   DistinctKeys distinct;
   MessageIds ids;
   for (const Recording& recording : frames.recordings()) {
-    if (!from.takes(recording)) continue;
+    if (!from.should_learn(recording)) continue;
     const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
     add_channels(recording, ids.channels);
     const FrameKeys keys(part, recording, ids.channels);

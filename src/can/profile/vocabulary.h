@@ -46,7 +46,7 @@ struct LearnFrom {
   std::vector<std::string> splits = {};     ///< Splits to learn from; empty for the training splits.
   std::vector<std::string> leave_out = {};  ///< Attacks whose recordings are left out.
 
-  bool takes(const Recording& recording) const;
+  bool should_learn(const Recording& recording) const;
 };
 
 /// The distinct messages of all frames of the selected recordings; if `benign_only`, of the frames labelled
