@@ -21,10 +21,10 @@ struct DevicePlan {
   bool feasible = false;
   bool exact = true;  ///< If false, a range has the size that the largest block needed when it ran, plus a
                       ///< margin.
-  std::string why_inexact;
-  int blocks = 0;          ///< Number of blocks in flight; each has a stream.
-  bool recompute = false;  ///< Whether layers are recomputed in the backward pass.
-  int64_t range = 0;       ///< Bytes of a stream's range, which are sufficient for any block.
+  std::string why_inexact;  ///< The reason why `exact` is false; otherwise empty.
+  int blocks = 0;           ///< Number of blocks in flight; each has a stream.
+  bool recompute = false;   ///< Whether layers are recomputed in the backward pass.
+  int64_t range = 0;        ///< Bytes of a stream's range, which are sufficient for any block.
   /// Number of feature rows of a giant graph that stay on the device, in the rest of the budget.
   int64_t rows = 0;
   int64_t feature_bytes = 0;  ///< Bytes of these rows.

@@ -20,13 +20,15 @@ struct MemoryPlan {
   std::shared_ptr<const BlockPlan> training;  ///< The same object as execution.training.
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
-  int64_t peak = 0;  ///< Bytes of the budget that are used: floor, slack and the maximum that the ledger will
-                     ///< hold.
+  /// Bytes of the budget that are used: floor, slack, `heap` and the maximum that the ledger will hold, or
+  /// the peak of planning itself if that is larger.
+  int64_t peak = 0;
   /// Minimum budget with which the run works as planned, with one block in flight.
   int64_t min_budget = 0;
-  bool exact = true;  ///< If false, why_inexact states which values are only upper bounds.
-  std::string why_inexact;
-  /// `peak` by purpose; the entries sum to `peak` minus floor and slack.
+  /// Whether all sizes are exact. If not, sizes may be too large or too small.
+  bool exact = true;
+  std::string why_inexact;  ///< The reason why `exact` is false; otherwise empty.
+  /// Maximum bytes in the ledger, by purpose.
   std::vector<std::pair<std::string, int64_t>> parts;
 
   struct Block {
@@ -60,12 +62,12 @@ struct MemoryPlan {
   /// The cost of an epoch with a share of the data in memory; only for a source with a cache, such as one
   /// giant graph.
   struct Reading {
-    double share;     ///< Share of the features (as f32) and edges that fits in the cache.
-    int64_t budget;   ///< Budget for this share, with the number of blocks in flight of this plan.
-    double seconds;   ///< Computing time without waiting for data; 0: unknown.
-    double read = 0;  ///< Bytes read per epoch, once samples have been made.
-    double written = 0;
-    double scattered_reads = 0;  ///< Same meaning as in ReadingCost.
+    double share;                ///< Share of the features (as f32) and edges that fits in the cache.
+    int64_t budget;              ///< Budget for this share, with the number of blocks in flight of this plan.
+    double seconds;              ///< Computing time without waiting for data; 0: unknown.
+    double read = 0;             ///< Bytes read per epoch, once samples have been made.
+    double written = 0;          ///< Bytes written per epoch.
+    double scattered_reads = 0;  ///< Scattered reads per epoch.
   };
   std::vector<Reading> reading;
   std::optional<Reading> reading_of_run;  ///< The same for the cache of this plan, with share 0.
