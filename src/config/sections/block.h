@@ -11,15 +11,17 @@ enum class BlockPreset : uint8_t { cpu, gpu };
 template <>
 inline constexpr auto kWords<BlockPreset> = std::to_array<std::string_view>({"cpu", "gpu"});
 
-/// The maximum sizes of a block.
+/// The maximum sizes of a block: `graphs`, `nodes` and `edges` or, for one giant graph, only `seeds`. A graph
+/// that is larger is a block by itself.
 struct BlockSection {
   BlockPreset preset = BlockPreset::cpu;
   int64_t graphs = 64;
   int64_t nodes = 4096;
   int64_t edges = 16384;
-  int64_t seeds = 128;  ///< Maximum number of seeds, for one giant graph.
+  int64_t seeds = 128;
 };
 
+/// Sets the preset and all sizes.
 void apply_preset(BlockSection& block, BlockPreset preset);
 
 template <EitherOf<BlockSection> Section, typename Visit>

@@ -7,6 +7,7 @@
 
 namespace plimsoll {
 
+/// How the data set is read.
 struct DataSection {
   std::vector<std::string> without = {};  ///< Features to leave out.
 };

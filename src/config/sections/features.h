@@ -4,6 +4,7 @@
 
 namespace plimsoll {
 
+/// How node features are transformed.
 struct FeaturesSection {
   /// Subtract the mean of each node feature over the training split, and divide by its standard deviation.
   bool standardize = false;

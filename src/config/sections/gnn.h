@@ -27,10 +27,11 @@ enum class LayerJoin : uint8_t { last, cat, max };
 template <>
 inline constexpr auto kWords<LayerJoin> = std::to_array<std::string_view>({"last", "cat", "max"});
 
-/// The options of a Gnn. They are a section of the recipe and are stored in model files.
+/// The options of a Gnn. visit_keys() lists the keys of the recipe's section `gnn`, visit_options() what a
+/// model file stores; the rest is set when a model is made or read.
 struct GnnOptions {
   ConvKind conv = ConvKind::gin;
-  int64_t in_features = 0;
+  int64_t in_features = 0;    ///< Number of node features.
   int64_t edge_features = 0;  ///< Number of edge features, which only gat and gatv2 read.
   /// Whether the first edge feature is the weight of the edge, by which the convolutions other than gat and
   /// gatv2 multiply.

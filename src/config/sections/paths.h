@@ -19,9 +19,10 @@ template <>
 inline constexpr auto kWords<PathNorm> = std::to_array<std::string_view>({"none", "batch"});
 
 /// The options of SGMP and GTMP, models that pass messages along paths of three edges between nodes with
-/// coordinates. They are the section `paths` of the recipe and are stored in model files.
+/// coordinates. visit_keys() lists the keys of the recipe's section `paths`, visit_options() what a model
+/// file stores; the rest is set when a model is made or read.
 struct SgmpOptions {
-  int64_t in_features = 0;
+  int64_t in_features = 0;  ///< Number of node features.
   int64_t hidden = 64;
   int64_t layers = 3;
   PathMode mode = PathMode::corrected;
@@ -41,8 +42,7 @@ struct SgmpOptions {
   bool values = false;       ///< Whether outputs are values, not logits of classes.
   bool standardize = false;  ///< Whether node features are standardised (nn/feature_units.h).
 
-  // A key that exists only in the recipe.
-  AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.
+  AutoOrNumber asked_cutoff = {};  ///< The recipe's key `cutoff`, from which `cutoff` is computed.
 };
 
 template <EitherOf<SgmpOptions> Section, typename Visit>

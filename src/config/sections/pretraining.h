@@ -12,7 +12,7 @@ enum class OrderLoss : uint8_t { vendrov, norm, squared };
 template <>
 inline constexpr auto kWords<OrderLoss> = std::to_array<std::string_view>({"vendrov", "norm", "squared"});
 
-/// Options of GT-SSL: what an SGMP or GTMP model learns from unlabelled trees.
+/// Options of GT-SSL, in which an SGMP or GTMP model learns from unlabelled trees (docs/gtssl.md).
 struct PretrainingOptions {
   int64_t bins = 50;        ///< Bins of the histogram of distances to a node's children.
   int64_t angle_bins = 0;   ///< Bins of the histogram of angles to a node's children; 0: angles are not

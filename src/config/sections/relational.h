@@ -61,7 +61,8 @@ struct RelationalSection {
   int64_t samples = 10;  ///< Samples of a training seed: epoch e trains on sample (e - 1) mod samples.
   TestHistory test_history = TestHistory::cutoff;
   TrainingHistory training_history = TrainingHistory::lagged;
-  /// Spans of days, in which a seed's neighbours are counted; none: a seed has no counts.
+  /// Lengths, in days, of the spans before the end of a seed's history in which its neighbours are counted;
+  /// empty: no counts.
   std::vector<int64_t> history_days = {1, 7, 28, 90};
   ValueError loss = ValueError::absolute;
 };

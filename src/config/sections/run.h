@@ -28,7 +28,7 @@ inline constexpr auto kWords<EmbeddingPlace> = std::to_array<std::string_view>({
 /// the run's identity.
 struct RunSection {
   EmbeddingPlace embeddings = EmbeddingPlace::automatic;
-  std::vector<std::string> trackers = {};  ///< "tensorboard", "mlflow", "mlflow:URI".
+  std::vector<std::string> trackers = {};  ///< "tensorboard", "tensorboard:DIR", "mlflow" or "mlflow:URI".
   ProfileSection profile;
 };
 

@@ -7,13 +7,16 @@
 
 namespace plimsoll {
 
-/// Sampling of the neighbourhood of a seed, for one giant graph.
+/// How the neighbours of a seed are sampled, for one giant graph and, with `fan_outs` alone, for
+/// `relational`.
 struct SamplingSection {
-  std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1: all.
-  bool replace = false;                         ///< Whether an edge may be sampled more than once.
-  bool weighted = false;                        ///< Whether edges are sampled in proportion to their weights.
-  int64_t negatives = 1;                        ///< Number of pairs without an edge per pair with an edge.
-  bool exclude_targets = true;  ///< Do not sample the edges that a block predicts, in either direction.
+  /// Neighbours per node, hop by hop; `relational`: per node and edge type. -1: all.
+  std::vector<int64_t> fan_outs = {15, 10, 5};
+  bool replace = false;   ///< Whether an edge may be sampled more than once.
+  bool weighted = false;  ///< Whether edges are sampled in proportion to their weights.
+  int64_t negatives = 1;  ///< `link_prediction`: number of pairs without an edge per pair with an edge.
+  /// `link_prediction`: leave the edges that a block predicts, and their reverses, out of its sample.
+  bool exclude_targets = true;
 };
 
 template <EitherOf<SamplingSection> Section, typename Visit>

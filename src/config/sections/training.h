@@ -61,7 +61,8 @@ struct TrainingSection {
   Precision precision = Precision::full;
   GradientCheckpointing gradient_checkpointing = GradientCheckpointing::automatic;
   LaneCount lanes = LaneCount::automatic;
-  double checkpoint_every_s = 300;  ///< Seconds between checkpoints, in addition to one after each epoch.
+  /// Seconds between checkpoints, in addition to one after each epoch; 0: a checkpoint after every step.
+  double checkpoint_every_s = 300;
   BlockSection block;
 };
 

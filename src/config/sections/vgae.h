@@ -14,8 +14,9 @@ enum class VgaeOutput : uint8_t { sigmoid, tanh };
 template <>
 inline constexpr auto kWords<VgaeOutput> = std::to_array<std::string_view>({"sigmoid", "tanh"});
 
-/// The options of a GraphAutoencoderNeighborhood. They are a section of the recipe and are stored in model
-/// files. The defaults are the published small preset, with 85,908 parameters at 2,049 IDs.
+/// The options of a GraphAutoencoderNeighborhood. visit_keys() lists the keys of the recipe's section `vgae`,
+/// visit_options() what a model file stores; the rest is set when a model is made. The defaults are the
+/// published small preset, with 85,908 parameters at 2,049 IDs.
 struct VgaeOptions {
   /// Number of rows of the embedding and of classes of the ID heads: one per ID of the vocabulary, and one
   /// for unknown IDs.
