@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// The task that learns classes of trees in two stages.
+/// The task that learns classes of trees, both from pretrained weights and from scratch.
 inline constexpr std::string_view kTreeClassification = "tree_classification";
 
 /// Adds the names of tasks that `config` does not know to the words of the key `task`, and sets its default.
