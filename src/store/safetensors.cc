@@ -231,6 +231,12 @@ void SafetensorsView::read_header(std::string_view text, std::span<const std::by
   if (!Json::parse(text, take, false).is_object()) throw unusable(path(), "its header is not a JSON object");
 }
 
+std::string SafetensorsView::hash() const {
+  Hasher hasher;
+  hasher.add(file_.bytes());
+  return hasher.hex64();
+}
+
 void SafetensorsView::charge(int64_t bytes) {
   held_ += bytes;
   if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());

@@ -45,6 +45,8 @@ class SafetensorsView {
   /// tensor() and meta() throw an InputError that names the missing tensor or key.
   const TensorSpan& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;
+  /// Returns XXH3-64 of the whole file, as 16 hex digits. Reads the file each time.
+  std::string hash() const;
   /// Releases the pages as MappedFile does. The tensors stay valid, and reading them maps their pages again.
   void release() const noexcept { file_.release(); }
 

@@ -103,7 +103,7 @@ def test_a_sequence_by_hand(bin_dir, made, tmp_path):
              for e in map(json.loads, lines)]
     assert found == [(1199, 1799, 3, 17, "closed"), (2099, 2999, 4, 6, "closed"), (3299, 3899, 3, 7, "closed")]
     assert told == {"told": 3, **dict.fromkeys(DROPS, 0), "alarms_sampled_out": 27, "alarms_below_threshold": 3}
-    assert "3 events reported; suppressed 0 events" in errors and "30 alarms (blocked 0, sampled out 27, below the threshold 3)" in errors
+    assert "3 events reported; suppressed 0 events" in errors and "30 alarms (--event-block: 0, --event-every: 27, --event-after: 3)" in errors
 
 
 @pytest.mark.parametrize("words", [{"rate": 2, "window": 1}, {"rate": 3, "window": 60}, {"rate": 0, "bytes": 1300, "window": 5},
@@ -127,7 +127,7 @@ def test_limits_of_number_and_bytes_are_those_of_the_second_program(bin_dir, mad
         count, size, held = count + 1, size + len(whole) + 1, 0
     assert [json.loads(line) for line in few] == expected
     assert len(everything) > len(few) == told["told"] and {name: told[name] for name in dropped} == dropped
-    assert f"suppressed {sum(dropped.values())} events (over the rate {dropped['over_rate']}, over the bytes {dropped['over_bytes']})" in errors
+    assert f"suppressed {sum(dropped.values())} events (--event-rate: {dropped['over_rate']}, --event-bytes: {dropped['over_bytes']})" in errors
 
 
 def test_a_blocked_state_drops_alarms_and_says_so(bin_dir, made, verdicts, tmp_path):
@@ -138,7 +138,7 @@ def test_a_blocked_state_drops_alarms_and_says_so(bin_dir, made, verdicts, tmp_p
     blocked, told, errors = events_of(bin_dir, made["model"], made["attacked"], "--event-block", state, "--event-every", 2)
     alarms = sum(alarm for _, alarm in verdicts)
     assert blocked == [] and told == {"told": 0, **dict.fromkeys(DROPS, 0), "alarms_blocked": alarms}
-    assert f"{alarms} alarms (blocked {alarms}, sampled out 0" in errors
+    assert f"{alarms} alarms (--event-block: {alarms}, --event-every: 0" in errors
 
 
 def test_a_gap_and_an_interval_exclude_each_other(bin_dir, made):

@@ -83,12 +83,13 @@ def free_port():
 
 @pytest.fixture
 def running(bin_dir, made, tmp_path, request):
-    """A detection that reads a pipe: (process, its model, page, wait_for). A parameter has more options."""
+    """A detection that reads a pipe: (process, its model, page, wait_for). A parameter replaces the option --all."""
     port = free_port()
     model = tmp_path / "car.safetensors"
     model.write_bytes(made["model"].read_bytes())
     process = subprocess.Popen(
-        [str(word) for word in (bin_dir / "plimsoll", "detect", model, "-", "--json", "--all", "--metrics", port, "--heartbeat", 1, *getattr(request, "param", []))],
+        [str(word) for word in (bin_dir / "plimsoll", "detect", model, "-", "--json", "--metrics", port, "--heartbeat", 1,
+                                *getattr(request, "param", ["--all"]))],
         stdin=subprocess.PIPE, stdout=(tmp_path / "out").open("wb"), stderr=(tmp_path / "err").open("wb"))
 
     def page():
@@ -164,7 +165,46 @@ def test_a_detector_is_read_again_without_losing_a_frame(bin_dir, made, running,
     assert spans[0][0] == 0 and spans[-1][1] == 10_050 and all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
 
 
-@pytest.mark.parametrize("running", [["--threshold", "-1000000"]], indirect=True)
+def without_checksum(model):
+    """The bytes of the same detector without its optional checksum, so that only the file's hash differs."""
+    length = int.from_bytes(model[:8], "little")
+    header = json.loads(model[8 : 8 + length])
+    del header["__metadata__"]["plimsoll.checksum"]
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    return model[:8] + text.ljust(length) + model[8 + length :]
+
+
+@pytest.mark.parametrize(
+    "running", [["--events", "json", "--event-gap", "3600", "--threshold", "-1000000"]], indirect=True)
+def test_an_event_names_the_detector_that_raised_its_alarms(bin_dir, made, running, tmp_path):
+    process, model, page, wait_for = running
+    other = tmp_path / "other.safetensors"
+    other.write_bytes(without_checksum(made["model"].read_bytes()))
+
+    def hash_of(file):
+        done = call(bin_dir, "detect", file, made["attacked"], "--events", "json")
+        (found,) = {json.loads(line)["detector"] for line in done.stdout.splitlines()[:-1]}
+        return found
+
+    before, after = hash_of(made["model"]), hash_of(other)
+    assert before != after
+    log = made["attacked"].read_bytes().splitlines(keepends=True)[:1_000]
+    process.stdin.write(b"".join(log[:500]))
+    process.stdin.flush()
+    wait_for("plimsoll_frames_total", 500)
+    assert any(before in name for name in page())
+    model.write_bytes(other.read_bytes())
+    process.send_signal(signal.SIGHUP)
+    process.stdin.write(b"".join(log[500:]))
+    process.stdin.flush()
+    wait_for("plimsoll_reloads_total", 1)
+    assert any(after in name for name in page())
+    process.communicate()
+    found = [(line["state"], line["detector"]) for line in lines_of(tmp_path) if line.get("event") == "incident"]
+    assert found == [("open", before), ("closed", before), ("open", after), ("closed", after)]
+
+
+@pytest.mark.parametrize("running", [["--all", "--threshold", "-1000000"]], indirect=True)
 def test_after_reading_again_a_few_last_frames_raise_no_alarm(made, running, tmp_path):
     process, _, _, wait_for = running
     log = made["attacked"].read_bytes().splitlines(keepends=True)[:1_030]

@@ -38,13 +38,13 @@ constexpr std::array<Metric, 13> kMetrics = {{
     {"plimsoll_frames_total", "counter", "Frames evaluated or waiting for their window.",
      &DetectCounts::frames},
     {"plimsoll_windows_total", "counter", "Windows evaluated.", &DetectCounts::windows},
-    {"plimsoll_alarms_total", "counter", "Windows above the threshold.", &DetectCounts::alarms},
+    {"plimsoll_alarms_total", "counter", "Windows above the threshold, and silences.", &DetectCounts::alarms},
     {"plimsoll_events_total", "counter", "Events reported.", &DetectCounts::events},
     {"plimsoll_events_over_rate_total", "counter", "Events held back by the limit on their number.",
      &DetectCounts::over_rate},
     {"plimsoll_events_over_bytes_total", "counter", "Events held back by the limit on their bytes.",
      &DetectCounts::over_bytes},
-    {"plimsoll_alarms_blocked_total", "counter", "Alarms that the block state dropped from events.",
+    {"plimsoll_alarms_blocked_total", "counter", "Alarms dropped while the file of --event-block exists.",
      &DetectCounts::blocked},
     {"plimsoll_alarms_sampled_out_total", "counter", "Alarms dropped because only every n-th is used.",
      &DetectCounts::sampled_out},
@@ -151,7 +151,7 @@ std::string DetectMonitor::page() const {
   head("plimsoll_ledger_bytes", "Memory that the ledger holds now.", "gauge");
   text += fmt::format("plimsoll_ledger_bytes {}\n", Ledger::process().held());
   head("plimsoll_detector_info", "Hash of the detector's file.", "gauge");
-  text += fmt::format("plimsoll_detector_info{{detector=\"{}\",version=\"{}\"}} 1\n", options_.detector,
+  text += fmt::format("plimsoll_detector_info{{detector=\"{}\",version=\"{}\"}} 1\n", counts_.detector(),
                       kVersion);
   return text;
 }
@@ -170,7 +170,7 @@ void DetectMonitor::beat() const {
                {"last_frame_ns", counts_.last_frame_ns.load()},
                {"ledger_bytes", Ledger::process().held()},
                {"source", options_.source},
-               {"detector", options_.detector}};
+               {"detector", counts_.detector()}};
   if (!options_.vehicle.empty()) line["vehicle"] = options_.vehicle;
   try {
     print_event(json_text(line));

@@ -7,10 +7,11 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/mutex.h"
 
 namespace plimsoll {
 
-/// Counters of a running detection, which the detection writes and the monitor reads.
+/// The state of a running detection, which the detection writes and the monitor reads. Thread-safe.
 struct DetectCounts {
   std::atomic<int64_t> frames = 0;
   std::atomic<int64_t> windows = 0;
@@ -19,15 +20,29 @@ struct DetectCounts {
   std::atomic<int64_t> blocked = 0;          ///< Alarms dropped while the block file exists.
   std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped because only every n-th is used.
   std::atomic<int64_t> below_threshold = 0;  ///< Alarms dropped because their incident had too few.
-  /// Events dropped because their window had the maximum number of events.
+  /// Events dropped because their --event-window already had --event-rate events.
   std::atomic<int64_t> over_rate = 0;
-  /// Events dropped because their window had the maximum number of bytes.
+  /// Events dropped because their --event-window would otherwise have more than --event-bytes bytes.
   std::atomic<int64_t> over_bytes = 0;
-  std::atomic<int64_t> malformed = 0;
-  std::atomic<int64_t> dropped = 0;  ///< Frames that the system dropped.
+  std::atomic<int64_t> malformed = 0;  ///< Malformed lines, and frames of interfaces that are too long.
+  std::atomic<int64_t> dropped = 0;    ///< Frames that the system dropped.
   std::atomic<int64_t> reloads = 0;
   std::atomic<int64_t> channels = 0;
   std::atomic<int64_t> last_frame_ns = 0;  ///< The time of the last frame, on the traffic's clock.
+
+  /// Sets the hash of the file of the detector for channels that have no other.
+  void set_detector(const std::string& hash) {
+    const MutexLock lock(mutex_);
+    detector_ = hash;
+  }
+  std::string detector() const {
+    const MutexLock lock(mutex_);
+    return detector_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::string detector_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// The numbers of events reported and of events and alarms dropped by filters and limits, as JSON.
@@ -41,7 +56,6 @@ class DetectMonitor {
   struct Options {
     int port = 0;             ///< Port of the page; 0: no page.
     int64_t heartbeat_s = 0;  ///< Seconds between heartbeats; 0: no heartbeats.
-    std::string detector;     ///< Hash of the detector.
     std::string source;
     std::string vehicle;
   };

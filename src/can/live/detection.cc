@@ -21,6 +21,7 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
       reload_(reload),
       first_(std::make_unique<StreamDetector>(options_.model, options_.detect)),
       merged_(!first_->channels().empty()) {
+  counts_.set_detector(first_->file_hash());
   if (options_.tick_ns > 0) watch_of(*first_);
   for (const auto& [channel, model] : options_.models)
     if (!StreamDetector(model, options_.detect).channels().empty())
@@ -198,7 +199,7 @@ void Detection::evaluate_silence(Lane& lane, int64_t now_ns) {
   lane.detector->stop_waiting();
   evaluate(lane);
   lines_.add(*silence, *lane.detector, lane.place);
-  if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
+  if (lane.incidents) lane.incidents->add(*silence, *lane.detector);
 }
 
 // Evaluates the silence of channels that have no frame in the batch. If the batch is empty, the feed has
@@ -235,10 +236,15 @@ void Detection::reload_detectors() {
       loaded.back()->begin(
           feed_.facts());  // Refuses a detector that cannot read this source, before the old one is gone.
     }
-    if (first_) first_ = load("");
+    if (first_) {
+      first_ = load("");
+      counts_.set_detector(first_->file_hash());
+    }
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = *lanes_[i];
       const std::unique_ptr<StreamDetector> before = std::exchange(lane.detector, std::move(loaded[i]));
+      if (lane.incidents && lane.detector->file_hash() != before->file_hash()) lane.incidents->end();
+      if (!options_.models.contains(lane.place.channel)) counts_.set_detector(lane.detector->file_hash());
       lane.detector->follow(*before);
       const FrameSpans pending = before->pending();
       lane.frames -= pending.size();

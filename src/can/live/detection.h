@@ -23,8 +23,8 @@ namespace plimsoll {
 class Detection {
  public:
   struct Options {
-    std::string model;                          ///< Detector for channels that have no other.
-    std::map<std::string, std::string> models;  ///< Detectors by channel.
+    std::string model;                          ///< File of the detector for channels that have no other.
+    std::map<std::string, std::string> models;  ///< Files of detectors by channel.
     DetectOptions detect;
     FormatOptions format = {};  ///< Provides the names of the feed's channels.
     std::optional<Incidents::Options> incidents;
@@ -32,8 +32,9 @@ class Detection {
     int64_t tick_ns = 0;       ///< Interval at which silence is evaluated; 0: never.
   };
   /// The references must outlive it. Set `reload`, which is then cleared, to read the detectors' files again
-  /// before the next frames; the new detectors get the frames that have not been evaluated. A file that
-  /// cannot be used is reported on stderr. Errors: those of StreamDetector and, with tick_ns, of
+  /// before the next frames; the new detectors get the frames that have not been evaluated, and the open
+  /// incident of a channel ends if its detector's file has changed. A file that cannot be used is reported on
+  /// stderr, and all previous detectors are kept. Errors: those of StreamDetector and, with tick_ns, of
   /// SilenceWatch; UsageError if the detector of a single channel is for merged channels.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);

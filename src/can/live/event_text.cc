@@ -46,8 +46,8 @@ std::string title_of(const Incident& incident) {
 }
 
 // An incident's unique name across all runs: detector, start time in the traffic, and number.
-std::string uid_of(const Incident& incident, const EventContext& context) {
-  return fmt::format("{}-{}-{}", context.detector, incident.start_ns, incident.number);
+std::string uid_of(const Incident& incident) {
+  return fmt::format("{}-{}-{}", incident.detector, incident.start_ns, incident.number);
 }
 
 // PARAM-VALUE of RFC 5424: three characters are escaped.
@@ -122,7 +122,7 @@ Json event_json(const Incident& incident, const EventContext& context) {
                 {"reason", incident.reason()},
                 {"ids", ids},
                 {"source", context.source},
-                {"detector", context.detector}};
+                {"detector", incident.detector}};
   if (!incident.channel.empty()) event["channel"] = incident.channel;
   if (!context.vehicle.empty()) event["vehicle"] = context.vehicle;
   if (context.suppressed > 0) event["suppressed"] = context.suppressed;
@@ -172,7 +172,7 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
             {"sequence", incident.number},
             {"product", {{"name", "Plimsoll"}, {"vendor_name", "Plimsoll"}, {"version", kVersion}}}}},
           {"finding_info",
-           {{"uid", uid_of(incident, context)},
+           {{"uid", uid_of(incident)},
             {"title", title_of(incident)},
             {"types", {incident.part}},
             {"created_time", ms(incident.start_ns)},
@@ -182,7 +182,7 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
              {{"type_id", 4},  // Analytic type "learning".
               {"type", "Learning (ML/DL)"},
               {"name", "plimsoll detect"},
-              {"uid", context.detector}}}}},
+              {"uid", incident.detector}}}}},
           {"resources", resources},
           {"unmapped", event_json(incident, context)}};
 }
@@ -204,7 +204,7 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
       "threshold=\"{}\" strength=\"{}\" severity=\"{}\" part=\"{}\" ids={} source={} detector=\"{}\"",
       incident.number, state_name(incident.state), iso_time(incident.start_ns), iso_time(incident.end_ns),
       incident.windows, incident.worst, incident.threshold, incident.strength, severity, incident.part,
-      param_value(ids), param_value(context.source), context.detector);
+      param_value(ids), param_value(context.source), incident.detector);
   if (!incident.channel.empty()) data += " channel=" + param_value(incident.channel);
   if (!context.vehicle.empty()) data += " vehicle=" + param_value(context.vehicle);
   if (context.suppressed > 0) data += fmt::format(" suppressed=\"{}\"", context.suppressed);

@@ -12,7 +12,6 @@ namespace plimsoll {
 struct EventContext {
   std::string source;
   std::string vehicle;       ///< Name of the vehicle; may be empty.
-  std::string detector;      ///< XXH3-64 of the detector's file.
   const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the events.
   bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
   int64_t suppressed = 0;    ///< Number of events that limits held back before this one.

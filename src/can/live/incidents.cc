@@ -59,8 +59,7 @@ void Incidents::add(const WindowResult& result, const StreamDetector& detector) 
   if (!result.alarm || !passes()) return;
   const bool has_unknown_ids =
       std::ranges::any_of(detector.node_ids(), [&](MessageKey key) { return !detector.is_known(key); });
-  put_alarm(time_ns, result.score, detector.threshold(),
-            reason_of(result, detector.threshold(), has_unknown_ids));
+  put_alarm(time_ns, result.score, detector, reason_of(result, detector.threshold(), has_unknown_ids));
   name_ids(detector);
   if (options_.interval_ns > 0) return;
   const bool enough = is_enough(time_ns, 1);
@@ -105,11 +104,11 @@ bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
 }
 
 // A silence is one alarm however long it lasts, so the minimum number of alarms does not apply.
-void Incidents::add(const Silence& silence, float threshold) {
+void Incidents::add(const Silence& silence, const StreamDetector& detector) {
   close_before(silence.time_ns);
   if (!passes()) return;
-  put_alarm(silence.time_ns, silence.score, threshold,
-            {"silence", silence.score / std::max(threshold, 1.0F)});
+  put_alarm(silence.time_ns, silence.score, detector,
+            {"silence", silence.score / std::max(detector.threshold(), 1.0F)});
   if (options_.interval_ns == 0 && !reported_) report(Incident::State::open);
 }
 
@@ -117,7 +116,8 @@ void Incidents::close_before(int64_t time_ns) {
   if (open_ && is_over(time_ns)) end();
 }
 
-void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason) {
+void Incidents::put_alarm(int64_t time_ns, float score, const StreamDetector& detector,
+                          const AlarmReason& reason) {
   if (!open_) {
     open_ = true;
     reported_ = false;
@@ -125,9 +125,10 @@ void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const A
     incident_ = {.channel = channel_,
                  .start_ns = time_ns,
                  .worst = score,
-                 .threshold = threshold,
+                 .threshold = detector.threshold(),
                  .strength = reason.strength,
                  .part = reason.part,
+                 .detector = detector.file_hash(),
                  .ids = {}};
   }
   incident_.end_ns = time_ns;

@@ -38,8 +38,9 @@ struct Incident {
   int64_t windows = 0;  ///< Number of alarms.
   float worst = 0;      ///< Worst score.
   float threshold = 0;
-  float strength = 0;  ///< Strength of the strongest alarm (can/live/alarm_reason.h).
-  std::string part;    ///< Part of the score that caused the strongest alarm.
+  float strength = 0;    ///< Strength of the strongest alarm (can/live/alarm_reason.h).
+  std::string part;      ///< Part of the score that caused the strongest alarm.
+  std::string detector;  ///< XXH3-64 of the file of the detector that raised the alarms.
   struct Named {
     int64_t windows = 0;  ///< Number of alarms in which the ID is named.
     bool known = true;    ///< Whether the detector knows the ID.
@@ -84,9 +85,10 @@ class Incidents {
 
   /// Adds the window that `detector` evaluated last.
   void add(const WindowResult& result, const StreamDetector& detector);
-  /// Adds a silence of the bus that was too long.
-  void add(const Silence& silence, float threshold);
-  /// Closes the open incident. Call it before each new recording and at the end.
+  /// Adds a silence of the bus that was too long for `detector`.
+  void add(const Silence& silence, const StreamDetector& detector);
+  /// Closes the open incident. Call it before each new recording, before another detector is used, and at the
+  /// end.
   void end();
 
  private:
@@ -95,7 +97,7 @@ class Incidents {
   bool is_over(int64_t time_ns) const;
   bool is_enough(int64_t time_ns, int64_t alarms);
   void close_before(int64_t time_ns);
-  void put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason);
+  void put_alarm(int64_t time_ns, float score, const StreamDetector& detector, const AlarmReason& reason);
   void name_ids(const StreamDetector& detector);
   void report(Incident::State state);
 

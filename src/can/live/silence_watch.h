@@ -22,8 +22,9 @@ class SilenceWatch {
   /// silent.
   SilenceWatch(const BusSilence& benign, const Vocabulary& vocabulary, int64_t tick_ns, float threshold);
 
-  /// Adds frames, in order, up to the first one after a silence that is to be reported; then call until()
-  /// with Returns the number of frames added. Adding frames again has no effect.
+  /// Adds frames, in order, up to the first one after a silence that is to be reported, and returns the
+  /// number of frames added. If that is less than all, call until() with the time of the next frame, then add
+  /// the rest. Adding frames again has no effect.
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels);
   /// Returns the silence that lasts until this time if it is to be reported now, and marks it as reported.
   std::optional<Silence> until(int64_t now_ns);

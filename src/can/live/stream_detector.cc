@@ -65,7 +65,8 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
       stream_(windows_, with_adopted(model, options.adopted)),
       scorer_(model, stream_.tables()),
       fusion_(model.fusion),
-      threshold_(threshold_of(model, options)) {}
+      threshold_(threshold_of(model, options)),
+      file_hash_(model.file.hash()) {}
 
 bool StreamDetector::next(WindowResult& result) {
   if (!stream_.next(result.window)) return false;

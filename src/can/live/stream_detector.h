@@ -45,8 +45,8 @@ uint32_t adopted_id(const std::string& text);
 /// on the same recording, up to rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
-  /// Throws InputError for a damaged file, UsageError for options that do not fit the detector, and
-  /// BudgetExceeded; with adopted IDs also what require_calibratable() throws.
+  /// Errors: those of DetectorFile; InputError if its weights are damaged or thresholds are missing;
+  /// UsageError for options that do not fit the detector; with adopted IDs, those of require_calibratable().
   StreamDetector(const std::filesystem::path& model, const DetectOptions& options);
 
   /// Starts a recording. Errors: those of WindowStream::begin().
@@ -84,6 +84,8 @@ class StreamDetector {
   /// Names of the channels that are merged in windows; empty for a detector of single channels.
   const std::vector<std::string>& channels() const { return stream_.known_channels(); }
 
+  /// XXH3-64 of the detector's file, as 16 hex digits.
+  const std::string& file_hash() const { return file_hash_; }
   /// A window whose score is above this, or NaN, is an alarm.
   float threshold() const { return threshold_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -105,6 +107,7 @@ class StreamDetector {
   WindowScorer scorer_;
   std::optional<Fusion> fusion_;
   float threshold_;
+  std::string file_hash_;
   bool first_ = true;  // No window has been evaluated yet.
 };
 

@@ -119,8 +119,8 @@ void report_dropped_alarms(const DetectCounts& counts) {
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
   if (events + alarms == 0) return;
   fmt::print(stderr,
-             "plimsoll: {} events reported; suppressed {} events (over the rate {}, over the bytes {}) and "
-             "{} alarms (blocked {}, sampled out {}, below the threshold {})\n",
+             "plimsoll: {} events reported; suppressed {} events (--event-rate: {}, --event-bytes: {}) and "
+             "{} alarms (--event-block: {}, --event-every: {}, --event-after: {})\n",
              counts.events.load(), events, counts.over_rate.load(), counts.over_bytes.load(), alarms,
              counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
@@ -134,12 +134,9 @@ void require_windows(const std::string& source, const AlarmLines& lines, const F
                   source, lines.frames(), losses.lines, losses.other_channels));
 }
 
-std::string hash_of(const std::string& file) {
-  SourceReader reader(file);
-  std::vector<char> buffer(64 << 10);
-  while (reader.read(buffer.data(), buffer.size()) > 0) {
-  }
-  return reader.hash();
+// Refuses a missing file before sources are opened, because opening a named pipe waits for its writer.
+void require_readable(const std::string& file) {
+  const SourceReader reader(file);
 }
 
 // Returns the names of the sources for messages, such as "standard input" or "can0, can1".
@@ -162,7 +159,8 @@ void run(const DetectVerbOptions& options) {
   feed_options.tick_ns = tick_of(options);
   const std::string source = text_of(options.sources);
   const bool has_events = options.events.has_value();
-  EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
+  require_readable(options.model);
+  EventContext context{.source = source, .vehicle = options.vehicle};
   const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
   context.dbc = &dbc;
   context.j1939 = options.j1939 || dbc.has_groups();
@@ -194,7 +192,6 @@ void run(const DetectVerbOptions& options) {
   {
     const DetectMonitor monitor({.port = options.metrics,
                                  .heartbeat_s = options.heartbeat,
-                                 .detector = context.detector,
                                  .source = source,
                                  .vehicle = options.vehicle},
                                 counts);
