@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "store/tensor_stream.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"
@@ -91,6 +92,14 @@ TEST_F(Safetensors, IsReadBackAsWritten) {
   EXPECT_EQ(view.metadata().size(), 3U) << "those given and the checksum";
   EXPECT_EQ(view.meta("model"), "gat");
   EXPECT_EQ(view.meta("quoted"), "a \"b\" \\ \n \u00e9");
+}
+
+TEST_F(Safetensors, HashIsThatOfTheWholeFile) {
+  write();
+  const std::string bytes = read_text(path_);
+  Hasher hasher;
+  hasher.add(bytes.data(), bytes.size());
+  EXPECT_EQ(SafetensorsView(path_).hash(), hasher.hex64());
 }
 
 TEST_F(Safetensors, WhatIsMissingIsNamed) {

@@ -29,19 +29,28 @@ WindowOptions windows_of(const SafetensorsView& file) {
   });
 }
 
-TrainedContext learned_of(const SafetensorsView& file) {
-  const NamedTensors ids = own_tensors(file, "vocabulary.ids");
-  const std::vector<std::string> channels = channel_names(file);
-  return {Vocabulary::from_tensor(ids, "vocabulary.ids", channels).ids(),
-          BehaviourProfile::from_tensors(own_tensors(file, "profile.", "profile.sums."), channels)};
-}
-
-std::optional<Fusion> fusion_of(const SafetensorsView& file) {
+// Returns the result of `read`. Adds the file's name to its InputErrors.
+template <typename Read>
+auto naming_file(const SafetensorsView& file, const Read& read) {
   try {
-    return Fusion::from_tensors(own_tensors(file, "fusion.", "fusion.rows"));
+    return read();
   } catch (const InputError& error) {
     throw InputError(file.path() + ": " + error.what());
   }
+}
+
+TrainedContext learned_of(const SafetensorsView& file) {
+  const std::vector<std::string> channels = channel_names(file);
+  return naming_file(file, [&] {
+    const NamedTensors ids = own_tensors(file, "vocabulary.ids");
+    return TrainedContext{
+        Vocabulary::from_tensor(ids, "vocabulary.ids", channels).ids(),
+        BehaviourProfile::from_tensors(own_tensors(file, "profile.", "profile.sums."), channels)};
+  });
+}
+
+std::optional<Fusion> fusion_of(const SafetensorsView& file) {
+  return naming_file(file, [&] { return Fusion::from_tensors(own_tensors(file, "fusion.", "fusion.rows")); });
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct DetectorFile {
   std::optional<Fusion> fusion;            ///< If absent, the log-odds are the score.
   std::vector<AlarmThreshold> thresholds;  ///< Thresholds for its scores.
 
-  /// Errors: InputError that names the file and what is missing or wrong in it.
+  /// Errors: InputError that names the file and what is missing or wrong in it; Failure; BudgetExceeded.
   explicit DetectorFile(const std::filesystem::path& path);
 
   /// Whether the model gets no input that identifies a node's ID.

@@ -18,15 +18,16 @@ namespace plimsoll {
 struct DetectorFacts {
   MessageIds vocabulary;  ///< Keys by index.
   MessageIds benign_ids;  ///< IDs of benign training traffic; the channels are those of the vocabulary.
-  std::vector<Threshold> thresholds = {};    ///< Thresholds for its scores.
-  std::vector<std::string> trained_on = {};  ///< The content of each training recording (content_of).
-  std::vector<std::string> without = {};     ///< Features that are hidden from it.
+  std::vector<Threshold> thresholds = {};  ///< Thresholds for its scores.
+  /// content_of() of each recording that was used for training or validation (engine/data/split.h).
+  std::vector<std::string> trained_on = {};
+  std::vector<std::string> without = {};  ///< Features that are hidden from it.
   std::string data = {};  ///< How its windows are made: JSON {"features", "window", "stride"}.
   /// Whether unknown IDs count as separate evidence (can/tasks/unknown_id_evidence.h): true for a GAT trained
   /// with ID dropout.
   bool unknown_ids_apart = false;
   /// The model of benign traffic: the tensors "profile.*", "timing.*" and "fusion.*" of can/profile,
-  /// can/windows and can/detector. Null only in a detector that was not loaded from a file.
+  /// can/windows and can/detector. Null unless training set it, or load_detector() read it.
   std::shared_ptr<const NamedTensors> benign = {};
 };
 
@@ -46,7 +47,8 @@ struct Detector {
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
 /// Reads what save_detector() wrote. Keys that earlier versions did not write get default values. Errors:
-/// InputError naming the file and the tensor or key that is missing or has a wrong shape; BudgetExceeded.
+/// InputError naming the file and the tensor or key that is missing or has a wrong shape; Failure;
+/// BudgetExceeded.
 Detector load_detector(const std::filesystem::path& path);
 
 /// The model of a detector whose parameters and buffers are views of its mapped file: it can predict, and

@@ -14,9 +14,9 @@
 
 namespace plimsoll {
 
-/// The page report.html for detectors (docs/formats/run.md). `published` may be null. `suspicious` holds
-/// figures of windows by split, in the order of the splits, or is empty. `calibration` is the maximum number
-/// of benign windows that each recording was calibrated on; 0: none.
+/// The page report.html for detectors (docs/formats/run.md). `published` may be null. `suspicious[s]` holds
+/// drawings of the most suspicious windows of split s; `suspicious` may be empty. `calibration` is the
+/// maximum number of benign windows that each recording was calibrated on; 0: none.
 Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
                          const std::vector<std::vector<Report::Figure>>& suspicious = {},
                          int64_t calibration = 0);

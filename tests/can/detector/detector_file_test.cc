@@ -86,6 +86,11 @@ TEST_F(ADetectorFile, ThatIsCalibratedAndKnowsIdsByIndexIsRefused) {
               HasSubstr("'plimsoll.calibrated'"));
 }
 
+TEST_F(ADetectorFile, WhoseVocabularyIsNotAscendingIsRefused) {
+  EXPECT_THAT(refusal({.ids = {0x200, 0x100}}),
+              HasSubstr("'vocabulary.ids' does not hold ascending CAN IDs"));
+}
+
 TEST_F(ADetectorFile, GivesNoEmbeddingOfAnIdThatIsOutOfRange) {
   MadeDetector{.without = {}}.write(path_);
   GatNetwork network(SafetensorsView{path_});
