@@ -12,9 +12,11 @@ void add_ranks(CLI::App& verb, int& ranks, const char* text) {
 }
 
 void add_verify(CLI::App& verb, std::string& verify) {
-  verb.add_option("--verify", verify,
-                  "Verify all checksums of the data set (full), or, in a data set of more than 1 GiB, only "
-                  "those of columns that changed since the run (auto)")
+  verb.add_option(
+          "--verify", verify,
+          "Verify all checksums of the data set (full), or (auto) all up to 1 GiB and, in a larger data "
+          "set, only those of files that changed since the run read them, none if it has not read the "
+          "data set yet")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str();
 }
@@ -237,8 +239,10 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
       ->required()
       ->type_name("DIR");
   verb->add_option("--split", options->split, "Evaluate only this split")->type_name("NAME");
-  verb->add_flag("--baseline", options->baseline,
-                 "Compare with LightGBM on columns of history, which Python trains, if the task supports it");
+  verb->add_flag(
+      "--baseline", options->baseline,
+      "Relational tasks: also train LightGBM, in Python, on columns computed from past events, and "
+      "compare");
 #ifdef PLIMSOLL_CAN
   options->of_task = add_evaluate_can(*verb);
 #endif
@@ -262,10 +266,10 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
   verb->add_option("--data", options->data, "The folder of a data set of the same kind as the training data")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--out", options->out,
-                   "Write the predictions for each graph, node or seed to this folder as .npy "
-                   "columns: classes and "
-                   "probabilities, or values")
+  verb->add_option(
+          "--out", options->out,
+          "Write the predictions for each graph, node or seed to this folder as .npy columns: classes "
+          "and probabilities, or values")
       ->required()
       ->type_name("DIR");
   verb->add_option("--nodes", options->nodes,

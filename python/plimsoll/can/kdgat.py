@@ -32,7 +32,7 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
       code in it runs. Sizes follow from shapes, dropout from `config.json` next to it if that exists.
     - `out`: path of the model file.
     - `data`: the `frames` that the model was trained on, or their `compat` windows. The model file then has their
-      vocabulary, which `train --teacher` and `evaluate` need.
+      vocabulary, which `train --teacher` and `detect` need.
 
     A head with one logit z becomes a head with the two logits 0 and z, which have the same log-odds.
 

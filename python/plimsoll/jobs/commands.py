@@ -44,10 +44,11 @@ def is_ours(arguments: Sequence[str]) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("plimsoll")
+    parser = argparse.ArgumentParser("plimsoll", description="Run a verb that is written in Python.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
-    convert = verbs.add_parser("convert", help="convert between graph sets and files of PyTorch Geometric")
+    about = "convert between graph sets and files of PyTorch Geometric, or a description of a bus to DBC"
+    convert = verbs.add_parser("convert", help=about, description=_sentence(about))
     convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
     convert.add_argument("--out", required=True, metavar="PATH", help="write to this file or folder")
     convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="leave out these attributes, for which a "
@@ -57,19 +58,23 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--budget", metavar="SIZE", help="limit memory to this size, such as 256MiB or 2GB")
     convert.set_defaults(work=_convert)
 
-    systems = verbs.add_parser("import", help="convert files of other systems").add_subparsers(required=True, metavar="SYSTEM")
-    imported = systems.add_parser("kdgat", help="convert the weights of a KD-GAT checkpoint to a model file")
+    about = "convert files of other systems"
+    systems = verbs.add_parser("import", help=about, description=_sentence(about)).add_subparsers(required=True, metavar="SYSTEM")
+    about = "convert the weights of a KD-GAT checkpoint to a model file"
+    imported = systems.add_parser("kdgat", help=about, description=_sentence(about))
     imported.add_argument("checkpoint", metavar="CHECKPOINT", help="a Lightning checkpoint, or a state_dict")
     imported.add_argument("--out", metavar="FILE", help="write the model to this file; default: CHECKPOINT with the extension "
                                                         ".safetensors")
-    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows that the model was trained on, for its "
-                                                        "vocabulary")
+    imported.add_argument("--data", metavar="DIR", help="add the vocabulary of this data set, the frames or compat windows that "
+                                                        "the model was trained on; `train --teacher` and `detect` need it")
     imported.set_defaults(work=_import)
 
-    exported = verbs.add_parser("export", help="convert a model file to a state_dict or to ONNX")
+    about = "convert a model file to a PyTorch state_dict, or the network of a detector or an autoencoder to ONNX"
+    exported = verbs.add_parser("export", help=about, description=_sentence(about))
     exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
     exported.add_argument("--to", required=True, choices=["state_dict", "onnx"], help="write tensors by name to a .pt file (state_dict), or "
-                                                                                          "the network as ONNX (onnx)")
+                                                                                          "the network of a detector or an autoencoder "
+                                                                                          "as ONNX (onnx)")
     exported.add_argument("--out", metavar="FILE", help="write to this file; default: MODEL with the extension .pt or .onnx")
     exported.set_defaults(work=_export)
 
@@ -77,6 +82,10 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--force", action="store_true", help="replace an existing output")
         verb.add_argument("--json", action="store_true", help="print the summary as JSON")
     return parser
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _convert(options: argparse.Namespace) -> dict[str, object]:

@@ -107,7 +107,9 @@ void run(CalibrateVerbOptions& options) {
 void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<CalibrateVerbOptions>();
   CLI::App* verb = app.add_subcommand("calibrate", "Calibrate a detector on the benign traffic of a vehicle");
-  verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
+  verb->add_option("MODEL", options->model,
+                   "A detector: detector.safetensors of a run, or the output of `calibrate`")
+      ->required();
   CLI::Option* const benign = verb->add_option("--benign", options->benign,
                                                "Calibrate on this benign traffic of the vehicle: one or more "
                                                "captures in any format, or a data set of frames");

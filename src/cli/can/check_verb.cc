@@ -138,7 +138,7 @@ void add_check(CLI::App& app) {
           "SOURCE", options->sources,
           "A capture in any format, a named pipe, - for standard input, or one or more CAN interfaces")
       ->required();
-  verb->add_flag("--fail-on-finding", options->fail, "Exit with 10 if any frame breaks a rule");
+  verb->add_flag("--fail-on-finding", options->fail, "Exit with code 10 if any frame breaks a rule");
   verb->add_flag("--strict", options->feed.strict,
                  "Stop with an error at a malformed line; default: count and skip it");
   verb->add_flag("--json", options->json, "Print the findings as JSON");

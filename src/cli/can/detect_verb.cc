@@ -211,9 +211,9 @@ void run(const DetectVerbOptions& options) {
 void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& options) {
   constexpr double kMin = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
-  verb.add_option("--event-block", options.incidents.block, "Suppress events while FILE exists")
+  verb.add_option("--event-block", options.incidents.block, "Drop alarms while FILE exists")
       ->type_name("FILE");
-  verb.add_option("--event-every", options.incidents.every, "Report every Nth alarm of a channel")
+  verb.add_option("--event-every", options.incidents.every, "Use only every Nth alarm of a channel")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
@@ -226,8 +226,7 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->excludes(gap);
-  verb.add_option("--event-after", options.incidents.min_windows,
-                  "Report an incident only after this number of alarms")
+  verb.add_option("--event-after", options.incidents.min_windows, "Report an incident from its Nth alarm on")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
@@ -278,7 +277,9 @@ void add_events(CLI::App& verb, CLI::Option* all, DetectVerbOptions& options) {
 void add_detect(CLI::App& app) {
   auto options = std::make_shared<DetectVerbOptions>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they arrive");
-  verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
+  verb->add_option("MODEL", options->model,
+                   "A detector: detector.safetensors of a run, or the output of `calibrate` or `detector`")
+      ->required();
   verb->add_option(
           "SOURCE", options->sources,
           "A capture in any format, a named pipe, - for standard input, or one or more CAN interfaces")
@@ -314,16 +315,19 @@ void add_detect(CLI::App& app) {
       verb->add_flag("--all", options->all, "Print a line for every window, not only for alarms");
   verb->add_flag("--json", options->json, "Print JSON lines; the last one is the summary");
   add_events(*verb, all, *options);
-  verb->add_option("--vehicle", options->vehicle, "Name the vehicle in incidents")->type_name("NAME");
-  verb->add_option("--dbc", options->dbc, "Read message and signal names from this DBC file")
+  verb->add_option("--vehicle", options->vehicle, "Report this name of the vehicle in events and heartbeats")
+      ->type_name("NAME");
+  verb->add_option("--dbc", options->dbc, "Name messages in alarms and events by this DBC file")
       ->type_name("FILE");
-  verb->add_flag("--j1939", options->j1939,
-                 "Report the J1939 parameter groups and addresses of 29-bit IDs; implied by a DBC with "
-                 "parameter groups");
-  verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit with 10 if any alarm was raised");
+  verb->add_flag(
+      "--j1939", options->j1939,
+      "Report the J1939 parameter groups and addresses of 29-bit IDs in alarms and events; implied "
+      "by a DBC with parameter groups");
+  verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit with code 10 if any alarm was raised");
   verb->add_flag("--strict", options->feed.strict,
                  "Stop with an error at a malformed line; default: count and skip it");
   options->table.add(*verb, options->feed.format);
+  verb->get_option("--payload")->description("Read up to 8 or 64 payload bytes per frame; default: 64");
   options->resources.add_budget(*verb);
   verb->footer(
       "Examples: plimsoll detect run/detector.safetensors capture.csv\n"
