@@ -46,19 +46,19 @@ void ChannelSpill::write() {
   }
   waiting_.flags.resize(waiting_.frames(), uint8_t{0});
   visit_columns(waiting_, [&](const void* data, size_t bytes) { file_->write(data, bytes); });
-  pieces_.push_back(waiting_.frames());
+  chunks_.push_back(waiting_.frames());
   waiting_.clear();
 }
 
-void ChannelSpill::take(const std::function<void(const FrameSpans&)>& piece) {
-  if (pieces_.empty()) {
-    if (waiting_.frames() > 0) piece(waiting_.spans());
+void ChannelSpill::take(const std::function<void(const FrameSpans&)>& on_chunk) {
+  if (chunks_.empty()) {
+    if (waiting_.frames() > 0) on_chunk(waiting_.spans());
     waiting_.clear();
     return;
   }
   if (waiting_.frames() > 0) write();
   int64_t offset = 0;
-  for (const size_t frames : pieces_) {
+  for (const size_t frames : chunks_) {
     waiting_.truncate(frames);
     waiting_.flags.resize(frames);
     visit_columns(waiting_, [&](void* data, size_t bytes) {
@@ -74,10 +74,10 @@ void ChannelSpill::take(const std::function<void(const FrameSpans&)>& piece) {
         bytes -= static_cast<size_t>(got);
       }
     });
-    piece(waiting_.spans());
+    on_chunk(waiting_.spans());
   }
   waiting_.clear();
-  pieces_.clear();
+  chunks_.clear();
   file_.reset();
 }
 

@@ -23,9 +23,9 @@ class ChannelSpill {
 
   /// Appends frames of the width given to the constructor. Their channel numbers must be absent.
   void add(const FrameSpans& frames);
-  /// Passes all frames to `piece` in order, in several calls, and clears the spill. A view is valid only
+  /// Passes all frames to `on_chunk` in order, in several calls, and clears the spill. A view is valid only
   /// during its call.
-  void take(const std::function<void(const FrameSpans&)>& piece);
+  void take(const std::function<void(const FrameSpans&)>& on_chunk);
 
  private:
   void write();
@@ -33,7 +33,7 @@ class ChannelSpill {
   std::filesystem::path beside_;
   std::optional<File> file_;
   FrameBatch waiting_;
-  std::vector<size_t> pieces_;  // Number of frames of each part written to the file.
+  std::vector<size_t> chunks_;  // Number of frames of each chunk written to the file.
 };
 
 }  // namespace plimsoll

@@ -93,7 +93,7 @@ std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKe
 
 void AlarmLines::add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
                      Clock::time_point arrived) {
-  if (windows_++ == 0) first_verdict_s_ = watch_.seconds();
+  if (windows_++ == 0) first_result_s_ = watch_.seconds();
   alarms_ += result.alarm;
   labelled_ |= result.labelled;
   attacks_ += result.attack;
@@ -211,7 +211,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, const Json& memory) cons
                   {"processor_seconds", busy},
                   {"windows_per_s", rate(windows_, busy)},
                   {"frames_per_s", rate(frames_, busy)},
-                  {"first_verdict_s", windows_ > 0 ? Json(first_verdict_s_) : Json()},
+                  {"first_verdict_s", windows_ > 0 ? Json(first_result_s_) : Json()},
                   {"latency_ns",
                    {{"p50", latency_.quantile(0.5)},
                     {"p99", latency_.quantile(0.99)},
@@ -275,7 +275,7 @@ void AlarmLines::print_summary(const Json& summary) const {
       "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
       "core; first result after {:.0f} ms\n",
       us("p50"), us("p99"), us("p99_9"), us("max"),
-      format_count(static_cast<int64_t>(summary.at("windows_per_s").get<double>())), 1e3 * first_verdict_s_);
+      format_count(static_cast<int64_t>(summary.at("windows_per_s").get<double>())), 1e3 * first_result_s_);
   for (const auto& [expected, count] : summary.at("malformed").items())
     fmt::print("left out {} malformed lines: expected {}\n", count.get<int64_t>(), expected);
   if (const int64_t others = summary.at("other_channels"); others > 0)

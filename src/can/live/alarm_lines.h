@@ -70,7 +70,7 @@ class AlarmLines {
   Options options_;
   const Stopwatch& watch_;
   Latency latency_;
-  double first_verdict_s_ = 0;
+  double first_result_s_ = 0;
   int64_t windows_ = 0;
   int64_t frames_ = 0;
   int64_t alarms_ = 0;

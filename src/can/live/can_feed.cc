@@ -111,7 +111,7 @@ class CanFeed : public FrameFeed {
     batch.clear();
     while (batch.frames() == 0) {
       const Waited waited = wait_for_input(socket_.descriptor(), stop_, tick_ns_);
-      if (waited != Waited::input) return waited == Waited::in_vain;
+      if (waited != Waited::input) return waited == Waited::timed_out;
       for (size_t i = 0; i < kFrames; ++i) {
         messages_[i].msg_hdr.msg_control = controls_[i].data();
         messages_[i].msg_hdr.msg_controllen = controls_[i].size();

@@ -21,7 +21,7 @@ Waited wait_for_input(int descriptor, const std::atomic<bool>* stop, int64_t max
     int64_t wait_ms = kLookUpMs;
     if (max_ns > 0) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
-      if (left.count() <= 0) return Waited::in_vain;
+      if (left.count() <= 0) return Waited::timed_out;
       wait_ms = std::min<int64_t>(wait_ms, left.count());
     }
     pollfd input{descriptor, POLLIN, 0};

@@ -112,14 +112,14 @@ class Pipeline {
     const NpyView column = planning || !is_cached() ? NpyView() : encodings(run);
     give_back_freed_memory();
     TeacherState teaching = of_vgae(values_of(column), models_of(run, planning), run);
-    return use(vgae_stage(in_.recipe, teaching.of(), run));
+    return use(vgae_stage(in_.recipe, teaching.outputs(), run));
   }
   template <typename Use>
   auto with_student_gat(const RunOptions& run, bool planning, const Use& use) const {
     const NpyView column = planning || !is_cached() ? NpyView() : logits(run);
     give_back_freed_memory();
     TeacherState teaching = of_gat(values_of(column), models_of(run, planning), run);
-    return use(gat_stage(in_.recipe, nullptr, teaching.of(), run));
+    return use(gat_stage(in_.recipe, nullptr, teaching.outputs(), run));
   }
   GatStageOptions student_gat_alone(const RunOptions& run) const {
     return gat_stage(in_.recipe, nullptr, {}, run);

@@ -25,13 +25,13 @@ class TeacherState {
   TeacherState(const TeacherState&) = delete;
   TeacherState& operator=(const TeacherState&) = delete;
 
-  /// The outputs as a stage's options take them. Valid as long as this object.
-  TeacherOutputs of();
+  /// The outputs, in the form of a stage's options. They are valid as long as this object.
+  TeacherOutputs outputs();
 
  private:
   std::optional<CachedTeacher> column_;
   Detector model_;
-  std::unique_ptr<Objective> says_;
+  std::unique_ptr<Objective> objective_;
   std::optional<OffloadedTeacher> batches_;
 };
 

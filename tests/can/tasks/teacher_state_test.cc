@@ -85,17 +85,17 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
       const std::vector<float> values = column();
       TeacherState teaching(
           CachedTeacher(source_, {.values = values, .width = width_, .of_nodes = is_vgae()}, all_, shapes_));
-      return use(teaching.of());
+      return use(teaching.outputs());
     }
     if (mode == "live") {
       TeacherState teaching(load_detector(file()));
-      return use(teaching.of());
+      return use(teaching.outputs());
     }
     MappedDetector mapped = map_detector(file());
     TeacherState teaching(
         std::move(mapped.detector), [view = mapped.file] { view->release(); }, shapes_, split_,
         recipe_.training);
-    return use(teaching.of());
+    return use(teaching.outputs());
   }
 
   VgaeStageOptions vgae_options(const TeacherOutputs& teacher, const RunOptions& run) const {
@@ -218,7 +218,7 @@ TEST_P(TeacherStateTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStuden
   int released = 0;
   TeacherState teaching(
       teacher(), [&] { ++released; }, shapes_, split_, recipe_.training);
-  const TeacherOutputs outputs = teaching.of();
+  const TeacherOutputs outputs = teaching.outputs();
   outputs.batches->make_room();
   int released_at_output = 0;
   const auto model = make_gat(recipe_, source_);
@@ -263,7 +263,7 @@ TEST_P(TeacherStateTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
   TeacherState live(std::move(models[0]));
   TeacherState offload(
       std::move(models[1]), [] {}, shapes_, split_, recipe_.training);
-  const MemoryPlan planned[] = {plan(live.of(), true), plan(offload.of(), true)};
+  const MemoryPlan planned[] = {plan(live.outputs(), true), plan(offload.outputs(), true)};
   for (const int i : {0, 1}) {
     EXPECT_FALSE(planned[i].exact);
     EXPECT_GE(planned[i].min_budget, measured[i]) << i;
@@ -280,7 +280,7 @@ TEST_P(TeacherStateTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
   zeros.reset();
   TeacherState teaching(
       std::move(model), [] {}, shapes_, split_, recipe_.training);
-  const MemoryPlan planned = plan(teaching.of());
+  const MemoryPlan planned = plan(teaching.outputs());
   EXPECT_EQ(planned.execution.min_bytes, mapped.execution.min_bytes);
   EXPECT_EQ(part(planned, "teacher"), part(mapped, "teacher"));
   EXPECT_TRUE(planned.exact) << planned.why_inexact;
