@@ -16,6 +16,7 @@ namespace plimsoll {
 /// A stream whose first bytes can be inspected before reading. Not thread-safe.
 class PeekedStream : public InputStream {
  public:
+  /// Reads the first bytes. Errors: those of InputStream::read().
   explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
     held_ = stream_->read(head_, sizeof head_);
   }
@@ -121,10 +122,10 @@ class FrameReader {
   /// The place at which the capture is cut off, if any. Known once read() returned false.
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
-  /// Opens the reader of a binary file and takes `stream`, which must be at its start. Returns null for a
-  /// text; `stream` then still yields all of its bytes. Throws InputError for a damaged file, for a file that
-  /// is not of the binary format that options.name names, and for a database, for which the error names a
-  /// tool that converts it to a log. After an error `stream` is null.
+  /// Opens the reader of a binary file and moves `stream` into it, which must be at its start. Returns null
+  /// for a text; `stream` then still yields all of its bytes. Throws InputError for a damaged file, for a
+  /// file that is not of the binary format that options.name names, and for a database, for which the error
+  /// names a tool that converts it to a log. After an error `stream` is null.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 

@@ -13,7 +13,7 @@ struct DetectorEvaluationOptions final : TaskOptions {
   std::filesystem::path attention = {};  ///< Folder for a GAT's attention by edge; empty: none.
   /// Maximum number of windows of each recording to calibrate on; negative: as in the recipe.
   int64_t calibrate = -1;
-  bool ablation = false;
+  bool ablation = false;  ///< Also evaluate the fused score with each of its parts left out in turn.
 
   void refuse(std::string_view task) const override;
   void protect(const std::filesystem::path& run, std::vector<std::filesystem::path> sources) const override;

@@ -76,7 +76,7 @@ class Fusion {
 
   /// Learns from benign windows that the profile was not learned from. A score of 1 is the level that 0.1 %
   /// of these windows exceed. Ignores parts that no window has and those named by `without`. Errors:
-  /// InputError if there is no window, or a part is not a finite number in some of them.
+  /// InputError if there is no window, or a part is not a finite number in some of them; BudgetExceeded.
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {},
                       Timing timing = Timing::supported);
 

@@ -24,17 +24,18 @@ struct GatLayerOptions {
   int64_t edge_features = 0;  ///< K; 0: edge features are not used.
 };
 
-/// The forward pass of a layer of graph attention with its weights, followed by ReLU: what GATConv or
-/// GATv2Conv of src/nn computes with its defaults (self-loops added, filled with the mean; heads
-/// concatenated). Keeps its scratch memory from graph to graph. Not thread-safe.
+/// The forward pass of a layer of graph attention with its weights, followed by ReLU, as GATConv or GATv2Conv
+/// of src/nn computes it with its defaults (self-loops added, filled with the mean; heads concatenated).
+/// Keeps its scratch memory from graph to graph. Not thread-safe.
 class GatLayer {
  public:
-  /// Errors: InputError that names the file and what is missing or misshapen.
+  /// Errors: InputError that names the file and what is missing or misshapen; BudgetExceeded.
   GatLayer(const SafetensorsView& file, const std::string& prefix, AttentionKind attention,
            const GatLayerOptions& options);
 
   /// Maps x [N, in] to out [N, heads * channels]. alpha [E + N, heads] receives the attention of each edge,
-  /// in the graph's order, and of each node's self-loop. The order must not contain self-loops.
+  /// in the graph's order, and of each node's self-loop. The order must not contain self-loops. Errors:
+  /// BudgetExceeded.
   void forward(const float* x, const OrderedEdges& edges, float* alpha, float* out);
   int64_t width() const { return options_.heads * options_.channels; }
 

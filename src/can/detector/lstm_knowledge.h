@@ -11,10 +11,10 @@ namespace plimsoll {
 /// mode "lstm"). Keeps its scratch memory from graph to graph. Not thread-safe.
 class LstmKnowledge {
  public:
-  /// Errors: InputError that names a tensor that is missing or misshapen.
+  /// Errors: InputError that names a tensor that is missing or misshapen; BudgetExceeded.
   LstmKnowledge(const SafetensorsView& file, const std::string& prefix, int64_t layers, int64_t channels);
 
-  /// Maps outputs [layers, rows, channels] to joined [rows, channels].
+  /// Maps outputs [layers, rows, channels] to joined [rows, channels]. Errors: BudgetExceeded.
   void forward(const float* outputs, int64_t rows, float* joined);
 
  private:

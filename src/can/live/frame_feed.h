@@ -16,11 +16,11 @@ namespace plimsoll {
 
 /// Input that was lost or skipped.
 struct FeedLosses {
-  int64_t lines = 0;  ///< Malformed lines, and frames of interfaces that are too long, skipped.
-  std::map<std::string, int64_t> expected;  ///< The same number, by what was expected.
-  int64_t other_channels = 0;               ///< Frames of channels other than --channel, skipped.
-  int64_t other_records = 0;                ///< Records of a binary capture that are not frames, skipped.
-  int64_t stray_bytes = 0;                  ///< Bytes between the records of a binary capture, skipped.
+  int64_t lines = 0;  ///< Skipped malformed lines, and skipped frames of interfaces with too long a payload.
+  std::map<std::string, int64_t> expected;  ///< The number `lines`, by what was expected.
+  int64_t other_channels = 0;               ///< Skipped frames of channels other than --channel.
+  int64_t other_records = 0;                ///< Skipped records of a binary capture that are not frames.
+  int64_t stray_bytes = 0;                  ///< Skipped bytes between the records of a binary capture.
   std::optional<Truncation> truncation;     ///< Where the capture is cut off; known at its end.
   int64_t frames = 0;  ///< Frames that the system dropped because they were read too late.
 };

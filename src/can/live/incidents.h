@@ -32,12 +32,12 @@ struct Incident {
 
   int64_t number = 0;  ///< Counted from 1, over all reported incidents of all channels.
   State state = State::open;
-  std::string channel;  ///< Empty if the source records no channel, or channels are merged.
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;   ///< Time of the last alarm.
-  int64_t windows = 0;  ///< Number of alarms.
-  float worst = 0;      ///< Worst score.
-  float threshold = 0;
+  std::string channel;   ///< Empty if the source records no channel, or channels are merged.
+  int64_t start_ns = 0;  ///< Time of the first alarm: of its window's last frame, or Silence::time_ns.
+  int64_t end_ns = 0;    ///< Time of the last alarm.
+  int64_t windows = 0;   ///< Number of alarms.
+  float worst = 0;       ///< Worst score.
+  float threshold = 0;   ///< Threshold of the detector's score.
   float strength = 0;    ///< Strength of the strongest alarm (can/live/alarm_reason.h).
   std::string part;      ///< Part of the score that caused the strongest alarm.
   std::string detector;  ///< XXH3-64 of the file of the detector that raised the alarms.
@@ -45,8 +45,8 @@ struct Incident {
     int64_t windows = 0;  ///< Number of alarms in which the ID is named.
     bool known = true;    ///< Whether the detector knows the ID.
   };
-  std::map<Id, Named> ids;
-  int64_t filtered = 0;  ///< Number of alarms that filters dropped since the previous event.
+  std::map<Id, Named> ids;  ///< The first 16 IDs that alarms name.
+  int64_t filtered = 0;     ///< Number of alarms that filters dropped since the previous event.
 
   /// The severity, which depends on the strength and the number of alarms.
   Severity severity() const;
@@ -63,8 +63,8 @@ const char* state_name(Incident::State state);
 class Incidents {
  public:
   struct Options {
-    std::filesystem::path block = {};  ///< While this file exists, alarms are dropped; empty: no file.
-    int64_t every = 1;                 ///< Use every n-th alarm.
+    std::filesystem::path block = {};  ///< Alarms are dropped while this file exists; empty: no file.
+    int64_t every = 1;                 ///< Use only every n-th alarm.
     int64_t gap_ns = 1'000'000'000;    ///< Maximum gap between the alarms of an incident. An incident is
                                        ///< reported when it starts, once per minute, and when it is over.
     /// Length of intervals, each of which is one incident, reported when it is over; 0: use the gap.

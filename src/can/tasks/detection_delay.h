@@ -15,9 +15,9 @@ namespace plimsoll {
 /// flagged window that ends there or later.
 struct DetectionDelay {
   int64_t recordings = 0;  ///< Recordings with attack frames in evaluated windows.
-  int64_t detected = 0;
-  int64_t timed = 0;            ///< Number of detected recordings with times that do not run backwards.
-  double frames_sum = 0;        ///< Sum over the detected recordings.
+  int64_t detected = 0;    ///< Recordings in which a window was flagged at the first attack frame or later.
+  int64_t timed = 0;       ///< Number of detected recordings with times that do not run backwards.
+  double frames_sum = 0;   ///< Sum over the detected recordings.
   double milliseconds_sum = 0;  ///< Sum over the timed recordings.
 
   /// Adds a recording: its number, its evaluated windows in order, whether a window is flagged, and whether

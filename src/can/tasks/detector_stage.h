@@ -13,10 +13,11 @@
 
 namespace plimsoll {
 
+/// The result of training one detector.
 struct StageResult {
   Detector detector;  ///< The weights of the best epoch.
   FitResult fit;
-  std::string weights_hash;
+  std::string weights_hash;  ///< ParameterList::hash() of these weights.
 };
 
 /// The report on a stage that was trained on this split.

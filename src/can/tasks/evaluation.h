@@ -91,9 +91,10 @@ struct DetectorCurves {
   static constexpr int kBins = 48;
 };
 
+/// The results of all detectors on one list of graphs.
 struct EvaluatedSplit {
   EvaluatedGroup all;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out;    ///< As in EvaluatedList.
   std::vector<EvaluatedGroup> attacks;  ///< The recordings of each attack together, benign windows included.
   std::vector<EvaluatedGroup> recordings;  ///< In the order of the data set.
   std::vector<DetectorCurves> curves;

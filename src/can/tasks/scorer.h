@@ -52,7 +52,7 @@ class Scorer {
          const std::vector<std::span<const int64_t>>& lists);
 
   /// The scores in the order of `graphs`, which must be one of the lists. All ranks make the same call and
-  /// get all scores. Not available in a rehearsal.
+  /// get all scores. Not available in a rehearsal. Errors: those of running blocks.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
   const MemoryPlan& plan() const { return engine_.plan(); }
 

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Changes to a recipe that halve the models of its sections `gat`, `vgae` and `teacher`.
+// These functions add changes to a recipe that halve the models of its sections `gat`, `vgae` and `teacher`.
 
 void add_smaller_gat(std::vector<RecipeChange>& changes, const Recipe& recipe);
 void add_smaller_vgae(std::vector<RecipeChange>& changes, const Recipe& recipe);

@@ -17,7 +17,8 @@ struct SwcOptions {
   std::filesystem::path labels = {};  ///< A table of files and their labels; empty: no classes.
   /// Node features. `depth` may be added.
   std::vector<std::string> features = {"radius", "children", "type"};
-  /// Maximum distance between points in um, after resampling; 0: the original points are kept.
+  /// Maximum distance between points after resampling, in the unit of the files; 0: the original points are
+  /// kept.
   double step = 0;
   SwcTreeOptions tree = {};
   bool skip_errors = false;  ///< Count and skip invalid files, and labels without a file.
