@@ -101,7 +101,8 @@ void add_ingest_swc(CLI::App& ingest) {
                   "Read the class of each tree from a table with the columns file and label")
       ->type_name("FILE");
   swc->add_option("--resample", options->step,
-                  "Resample branches at equal steps of at most this length, such as 10um")
+                  "Resample branches at equal steps of at most this length in the unit of the files, such as "
+                  "10um")
       ->type_name("LENGTH");
   swc->add_option("--node-features", options->swc.features,
                   "Use these node features, from radius, children, depth and type")

@@ -164,7 +164,7 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb =
       app.add_subcommand("inspect", "Show the contents of a data set or the detected memory limits");
-  CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
+  CLI::Option* const folder = verb->add_option("DIR", options->folder, "The folder of a data set");
 #ifdef PLIMSOLL_CAN
   options->of_kinds.push_back({inspector_can(), {}});
 #endif

@@ -97,7 +97,7 @@ void run_stage(const StageVerbOptions& options) {
 void add_stage(CLI::App& app) {
   auto options = std::make_shared<StageVerbOptions>();
   CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless a copy exists");
-  CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
+  CLI::Option* const data = verb->add_option("DATA", options->data, "The folder of a data set");
   verb->add_option("--to", options->to,
                    "Copy to this folder, or, with scratch, to PLIMSOLL_CACHE if set, else to `plimsoll` in "
                    "SLURM_TMPDIR, TMPDIR or /tmp; default: PLIMSOLL_CACHE")

@@ -59,9 +59,9 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   CLI::App* verb = app.add_subcommand("plan", "Compute the memory a training run needs, without running it");
   add_recipe_and_data(*verb, *options);
   add_word_option(*verb, "--mode", options->mode,
-                  "Estimate memory without running anything (static), by running a few small blocks and one "
-                  "large one (measured), or by running the worst block of each kind (trial); default: "
-                  "memory.estimation in the recipe");
+                  "Estimate memory without running anything (static), by running a few small blocks and the "
+                  "worst one (measured), or by also running the worst block of prediction and one step of "
+                  "training (trial); default: memory.estimation in the recipe");
   verb->add_option("--prefetch", options->prefetch,
                    "Plan for a run that reads up to this number of blocks ahead; 0: none")
       ->check(CLI::Range(0, 64))

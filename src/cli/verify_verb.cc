@@ -17,7 +17,7 @@ void add_verify(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("verify", "Check every checksum, offset and index of a data set");
-  verb->add_option("DIR", options->folder, "A data set")->required();
+  verb->add_option("DIR", options->folder, "The folder of a data set")->required();
   verb->add_flag("--json", options->json, "Print the findings as JSON");
   verb->footer("Example: plimsoll verify graphs");
   verb->callback([options] {
