@@ -49,10 +49,11 @@ void add_python_verbs(CLI::App& app, char** argv) {
                      "Convert the weights of a KD-GAT checkpoint to a model file (in Python, with torch)",
                      argv);
   add_import_config(*import);
-  add_verb_of_python(app, "export",
-                     "Convert a model file to a PyTorch state_dict, or the network of a detector or an "
-                     "autoencoder to ONNX (in Python, with torch)",
-                     argv);
+  add_verb_of_python(
+      app, "export",
+      "Convert a model file to a PyTorch state_dict, or the network of a `gat` or `vgae` model "
+      "to ONNX (in Python, with torch)",
+      argv);
   add_verb_of_python(app, "sync", "Copy the journal of a run to TensorBoard and MLflow (in Python)", argv);
 }
 

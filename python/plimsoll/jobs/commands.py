@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("plimsoll", description="Run a verb that is written in Python.")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
-    about = "convert between graph sets and files of PyTorch Geometric, or a description of a bus to DBC"
+    about = "convert between graph sets and files of PyTorch Geometric"
     convert = verbs.add_parser("convert", help=about, description=_sentence(about))
     convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
     convert.add_argument("--out", required=True, metavar="PATH", help="write to this file or folder")
@@ -69,12 +69,12 @@ def _parser() -> argparse.ArgumentParser:
                                                         "the model was trained on; `train --teacher` and `detect` need it")
     imported.set_defaults(work=_import)
 
-    about = "convert a model file to a PyTorch state_dict, or the network of a detector or an autoencoder to ONNX"
+    about = "convert a model file to a PyTorch state_dict, or the network of a `gat` or `vgae` model to ONNX"
     exported = verbs.add_parser("export", help=about, description=_sentence(about))
     exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
     exported.add_argument("--to", required=True, choices=["state_dict", "onnx"], help="write tensors by name to a .pt file (state_dict), or "
-                                                                                          "the network of a detector or an autoencoder "
-                                                                                          "as ONNX (onnx)")
+                                                                                          "the network of a `gat` or `vgae` model as "
+                                                                                          "ONNX (onnx)")
     exported.add_argument("--out", metavar="FILE", help="write to this file; default: MODEL with the extension .pt or .onnx")
     exported.set_defaults(work=_export)
 
