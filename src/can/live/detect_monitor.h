@@ -19,7 +19,7 @@ struct DetectCounts {
   std::atomic<int64_t> events = 0;
   std::atomic<int64_t> blocked = 0;          ///< Alarms dropped while the block file exists.
   std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped because only every n-th is used.
-  std::atomic<int64_t> below_threshold = 0;  ///< Alarms dropped because their incident had too few.
+  std::atomic<int64_t> below_threshold = 0;  ///< Alarms dropped because their incident had too few alarms.
   /// Events dropped because their --event-window already had --event-rate events.
   std::atomic<int64_t> over_rate = 0;
   /// Events dropped because their --event-window would otherwise have more than --event-bytes bytes.
