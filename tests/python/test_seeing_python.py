@@ -131,6 +131,15 @@ def test_compare_shows_runs_of_fit(fitted, run):
     assert compared["training"]["seed 0 fit: training loss"] == [found["a"].losses[-1], found["b"].losses[-1]]
 
 
+def test_a_later_call_counts_the_epochs_of_earlier_ones(tmp_path):
+    graphs = made_up(20)
+    plimsoll.fit(classifier("GCN", graphs), graphs, start_epoch=2, epochs=4, batch_size=10, run=tmp_path / "run")
+    start, progress = events(tmp_path / "run", "start")[0], events(tmp_path / "run", "progress")
+    assert (start["max_epochs"], progress[0]["total"]) == (4, 80)
+    assert [event["epoch"] for event in events(tmp_path / "run", "epoch")] == [3, 4]
+    assert all(40 < event["done"] <= event["total"] for event in progress)
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_data_set_is_not_taken_for_a_run(tmp_path, resume):
     from plimsoll.journal import RunJournal

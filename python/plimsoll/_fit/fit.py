@@ -314,8 +314,8 @@ def _start(
         return
     graphs = blocks.order.length(epochs.start)
     journal.start(
-        total=len(epochs) * graphs,
-        max_epochs=len(epochs),
+        total=epochs.stop * graphs,  # `progress` and `epoch` also count the epochs of earlier calls.
+        max_epochs=epochs.stop,
         planned_bytes=found.planned,
         min_budget_bytes=found.smallest_budget,
         budget_bytes=limit(),
