@@ -21,7 +21,7 @@ from torch_geometric.nn import global_mean_pool  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit.block_plan import Room  # noqa: E402
 from plimsoll._fit.block_steps import Steps  # noqa: E402
-from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
 from plimsoll._fit.lanes import LaneSums  # noqa: E402
 from plimsoll._fit.steps import by_names  # noqa: E402
 from plimsoll._fit.trial import Trial  # noqa: E402
@@ -234,6 +234,18 @@ def test_a_budget_for_any_seed():
     of_any = [run.smallest_budget_any_seed for run in runs]
     assert max(of_any) - min(of_any) <= 4 * MIB  # what the process holds beside the run
     assert all(run.smallest_budget <= run.smallest_budget_any_seed < run.smallest_budget + 64 * MIB for run in runs)
+
+
+@pytest.mark.parametrize("limits", [BlockLimits(1), BlockLimits(64, 10), BlockLimits(64, 4096, 10)])
+def test_no_block_of_two_graphs_or_more_is_larger_than_the_largest_possible(limits):
+    """Three graphs of which no two fit into a block, for a model that cannot run on one."""
+    graph = Data(x=torch.randn(9, 5), edge_index=torch.randint(9, (2, 30)), y=torch.tensor([0]))
+    blocks = BlockList([graph] * 3, 3, limits, 0, True)
+    blocks.min_graphs = 2
+    (block,) = next(iter(blocks.batches(0)))
+    largest = blocks.largest_possible()
+    assert (block.size.graphs, block.size.nodes, block.size.edges) == (3, 27, 90)
+    assert largest.graphs >= 3 and largest.nodes >= 27 and largest.edges >= 90
 
 
 def test_refused_tries_wait_once_for_others(monkeypatch):

@@ -116,15 +116,16 @@ class BlockList:
 
     def largest_possible(self) -> Size:
         """Returns an upper bound of the counts of any block, whatever graphs it has."""
-        more = self.min_graphs - 1  # number of graphs by which a block may exceed its limits
-        together = min(self.limits.graphs + more, self.batch_size)
+        more = self.min_graphs - 1  # number of graphs of a last block that joins the one before it
+        together = min(max(self.limits.graphs, self.min_graphs) + more, self.batch_size)
         counts = np.sort(self.sizes, axis=0)[::-1][:together]
         if self.order.repeats:
             counts = np.repeat(counts[:1], together, axis=0)
         graphs, nodes, edges, loops = map(int, counts.sum(axis=0))
         largest = counts[0]
-        nodes = min(nodes, max(self.limits.nodes, int(largest[1])) + more * int(largest[1]))
-        edges = min(edges, max(self.limits.edges, int(largest[2])) + more * int(largest[2]))
+        # Before another block joins it, a block exceeds a limit only if it has the minimum number of graphs.
+        nodes = min(nodes, max(self.limits.nodes, self.min_graphs * int(largest[1])) + more * int(largest[1]))
+        edges = min(edges, max(self.limits.edges, self.min_graphs * int(largest[2])) + more * int(largest[2]))
         return Size(graphs, nodes, edges, min(loops, edges), int(largest[1]))
 
     def _cut(self, graphs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
