@@ -135,7 +135,7 @@ class Server:
         if path == "mlflow/runs/update":
             run["status"] = fields["status"]
         elif path == "mlflow/runs/log-batch":
-            if len(fields["metrics"]) > 1000 or len(fields["params"]) > 100:
+            if len(fields["metrics"]) > 1000 or max(len(fields["params"]), len(fields["tags"])) > 100:
                 return 400, {"error_code": "INVALID_PARAMETER_VALUE"}
             for param in fields["params"]:
                 if run["params"].setdefault(param["key"], param["value"]) != param["value"]:
@@ -349,6 +349,67 @@ def test_a_real_server_that_is_killed_and_started_again_has_all_once(train, tmp_
         assert list((tmp_path / "art").rglob("model.safetensors"))
     finally:
         os.killpg(process.pid, 9)
+
+
+class Notes:
+    """A store that keeps what it is told, and does not answer the requests whose numbers are in `silent`."""
+
+    def __init__(self, silent=()):
+        self.silent, self.requests, self.params_of, self.tags = silent, 0, {}, {}
+
+    def log(self, run, metrics, params, tags):
+        self.requests += 1
+        if self.requests in self.silent:
+            raise OSError("no answer")
+        assert len(params) <= 100 and len(tags) <= 100
+        self.params_of.update(params)
+        self.tags.update(tags)
+
+    def experiment(self, name):
+        return "0"
+
+    def find_run(self, experiment, key):
+        return None
+
+    def create_run(self, experiment, name, start, tags):
+        return name
+
+    def params(self, run):
+        return dict(self.params_of)
+
+    def set_status(self, run, status, end):
+        pass
+
+
+def noted(folder, silent=()):
+    """What MLflow has after a run with 250 columns, and the number of tries."""
+    from plimsoll.sync import mlflow
+
+    stage = folder / "run" / "seed-1" / "gat"
+    stage.mkdir(parents=True)
+    (folder / "run" / "sync").mkdir()
+    (folder / "run" / "recipe.yaml").write_text("task: relational\ntraining:\n  max_epochs: 4\n")
+    columns = {f"column_{i}": f"hash {i}" for i in range(250)}
+    (folder / "run" / "manifest.json").write_text(json.dumps({"tool": "plimsoll 1", "data": {"columns": columns}}))
+    (stage / "events.jsonl").write_text(json.dumps({"event": "start", "time": 5}) + "\n")
+    tracker = mlflow.MLflow(folder / "run", "http://127.0.0.1:1")
+    tracker._store = store = Notes(silent)
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            tracker.advance()
+            return store, tries
+        except OSError:
+            continue
+
+
+@pytest.mark.parametrize("silent", [()])
+def test_mlflow_has_the_settings_and_all_columns(tmp_path, silent):
+    store, tries = noted(tmp_path, silent)
+    assert tries == 1 + len(silent)
+    assert store.params_of == {"task": "relational", "training.max_epochs": "4"}
+    assert store.tags["plimsoll.tool"] == "plimsoll 1" and store.tags["plimsoll.data.column_249"] == "hash 249"
 
 
 def test_an_epoch_on_a_device_has_its_memory_and_one_on_the_cpu_has_none():

@@ -13,7 +13,7 @@ from plimsoll.sync.mlflow_store import KEY, Metric, Store, open_store
 from plimsoll.sync.tracker import Tracker, live
 
 MAX_METRICS = 1000  # per request; the server's limit
-MAX_PARAMS = 100  # per request
+MAX_PARAMS = MAX_TAGS = 100  # per request
 MAX_LETTERS = 6000  # in a param's value
 ENDS = {"end": "FINISHED", "interrupted": "KILLED", "out_of_budget": "FAILED"}
 ARTIFACTS = ("recipe.yaml", "manifest.json", "evaluation.json", "report.html", "detector.safetensors")
@@ -97,7 +97,9 @@ class MLflow(Tracker):
         tags = {f"plimsoll.{key}": str(manifest[key]) for key in ("tool", "build", "identity") if key in manifest}
         for column, checksum in (manifest.get("data") or {}).get("columns", {}).items():
             tags[f"plimsoll.data.{column}"] = str(checksum)
-        self._store.log(parent, [], {}, tags)
+        named = iter(tags.items())
+        while batch := dict(islice(named, MAX_TAGS)):
+            self._store.log(parent, [], {}, batch)
 
     def finish(self) -> None:
         if "run" not in self.state:
