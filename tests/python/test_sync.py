@@ -404,8 +404,8 @@ def noted(folder, silent=()):
             continue
 
 
-@pytest.mark.parametrize("silent", [()])
-def test_mlflow_has_the_settings_and_all_columns(tmp_path, silent):
+@pytest.mark.parametrize("silent", [(), (1,), (2,), (3, 4)])
+def test_mlflow_has_the_settings_and_all_columns_after_a_server_that_did_not_answer(tmp_path, silent):
     store, tries = noted(tmp_path, silent)
     assert tries == 1 + len(silent)
     assert store.params_of == {"task": "relational", "training.max_epochs": "4"}

@@ -75,7 +75,10 @@ class MLflow(Tracker):
         if "run" not in self.state:
             self.state["run"] = self._made(self.state, self.run.name, first, {})
             self.save()
+        if "described" not in self.state:  # If the server did not answer in between, this is tried again.
             self._describe(str(self.state["run"]))
+            self.state["described"] = True
+            self.save()
         return str(self.state["run"])
 
     def _made(self, noted: dict[str, Any], name: str, first: Event, tags: dict[str, str]) -> str:
