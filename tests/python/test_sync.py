@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -278,6 +279,58 @@ def test_tensorboard_reads_what_was_written_and_nothing_twice(train, tmp_path):
     file.write_bytes(file.read_bytes() + b"torn")
     subprocess.run([PYTHON, "-m", "plimsoll.sync", run], check=True)
     assert scalars(folder, "validation_loss") == losses
+
+
+@pytest.fixture
+def records_as_json(monkeypatch):
+    """Stands in for TensorBoard's messages, so that its package is not needed."""
+
+    class Message:
+        def __init__(self, **fields):
+            self.fields = fields
+
+        def SerializeToString(self):
+            return json.dumps(self.fields, default=lambda other: other.fields).encode()
+
+    class Summary(Message):
+        Value = Message
+
+    names = ["tensorboard", "tensorboard.compat", "tensorboard.compat.proto"]
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    for name, messages in [("event_pb2", {"Event": Message}), ("summary_pb2", {"Summary": Summary})]:
+        module = types.ModuleType(f"{names[-1]}.{name}")
+        vars(module).update(messages)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        setattr(sys.modules[names[-1]], name, module)
+    sys.modules[names[0]].compat, sys.modules[names[1]].proto = sys.modules[names[1]], sys.modules[names[2]]
+
+
+def test_tensorboard_has_nothing_twice_after_a_full_disk(tmp_path, records_as_json, monkeypatch):
+    from plimsoll.sync import records
+    from plimsoll.sync.tensorboard import TensorBoard
+
+    stage = tmp_path / "run" / "seed-1" / "gat"
+    stage.mkdir(parents=True)
+    (tmp_path / "run" / "sync").mkdir()
+    lines = [{"event": "epoch", "epoch": epoch, "time": 5, "training_loss": 0.5} for epoch in (1, 2)]
+    (stage / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    tracker, flush = TensorBoard(tmp_path / "run", ""), records.RecordWriter.flush
+
+    def full(writer):
+        flush(writer)
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(records.RecordWriter, "flush", full)
+    for _ in range(2):
+        with pytest.raises(OSError, match="no space"):
+            tracker.advance()
+    monkeypatch.setattr(records.RecordWriter, "flush", flush)
+    assert tracker.advance()
+    tracker.finish()
+    (file,) = (tmp_path / "run" / "tensorboard" / "seed-1" / "gat").iterdir()
+    written = file.read_bytes()
+    assert [written.count(part) for part in (b"brain.Event:2", b'"step": 1', b'"step": 2')] == [1, 1, 1]
 
 
 def test_mlflow_keeps_a_run_in_a_database(train, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from plimsoll.sync.journal import Event
@@ -16,8 +17,8 @@ PIP = "pip install tensorboard"
 class TensorBoard(Tracker):
     """Writes events to `folder`/STAGE.
 
-    The size of each file is recorded together with the events that it holds. After a kill, the file is truncated to
-    this size before it is continued.
+    The size of each file is recorded together with the events that it holds. After a kill or an error, the file is
+    truncated to this size before it is continued.
     """
 
     name = "tensorboard"
@@ -34,16 +35,21 @@ class TensorBoard(Tracker):
         from tensorboard.compat.proto.summary_pb2 import Summary
 
         writer = self._writer(stage)
-        for event in events:
-            if event.name == "epoch":
-                step, values = event.fields["epoch"], event.numbers()
-            elif event.name == "progress":
-                step, values = event.fields["done"], live(event)
-            else:
-                continue
-            summary = Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()])
-            writer.write(Record(wall_time=event.fields["time"], step=step, summary=summary).SerializeToString())
-        writer.flush()
+        try:
+            for event in events:
+                if event.name == "epoch":
+                    step, values = event.fields["epoch"], event.numbers()
+                elif event.name == "progress":
+                    step, values = event.fields["done"], live(event)
+                else:
+                    continue
+                summary = Summary(value=[Summary.Value(tag=name, simple_value=value) for name, value in values.items()])
+                writer.write(Record(wall_time=event.fields["time"], step=step, summary=summary).SerializeToString())
+            writer.flush()
+        except BaseException:  # The next try opens the file again, which drops what was written of these events.
+            with suppress(OSError):
+                self._writers.pop(stage).close()
+            raise
         self.stage(stage)["bytes"] = os.path.getsize(self.folder / stage / self.stage(stage)["file"])
 
     def _writer(self, stage: str) -> RecordWriter:
