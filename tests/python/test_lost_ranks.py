@@ -18,6 +18,7 @@ if not dist.is_available():
 
 from plimsoll import UsageError  # noqa: E402
 from plimsoll.jobs.heartbeat import BEAT_S, STALL, Beat, Heartbeats, stall_timeout  # noqa: E402
+from plimsoll.jobs.roll import _seconds_to_come  # noqa: E402
 
 TIMEOUT_S = 4
 LIMIT_S = 60
@@ -75,6 +76,15 @@ def test_a_timeout_that_is_none_is_refused(monkeypatch):
             stall_timeout()
     monkeypatch.delenv(STALL)
     assert stall_timeout() == 300
+
+
+def test_a_time_to_arrive_that_is_none_is_refused(monkeypatch):
+    for text in ("soon", "", "0", "-5", "nan", "inf", "1e300"):
+        monkeypatch.setenv("PLIMSOLL_RANKS_TIMEOUT_S", text)
+        with pytest.raises(UsageError, match="PLIMSOLL_RANKS_TIMEOUT_S=.*expected a number of seconds"):
+            _seconds_to_come()
+    monkeypatch.setenv("PLIMSOLL_RANKS_TIMEOUT_S", "0.5")
+    assert _seconds_to_come() == 0.5
 
 
 class Ranks:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 75
 #: The environment variable with the seconds within which all ranks have to arrive.
 _COMING = "PLIMSOLL_RANKS_TIMEOUT_S"
+#: The largest such number, one year; torch's store refuses times that do not fit into its clock.
+_MAX_S = 365 * 86400.0
 #: Seconds without a heartbeat after which a rank that another rank waits for counts as gone.
 _ROLL_CALL_S = 5.0
 #: Seconds that a rank has to end on its own once the lost rank is known.
@@ -298,11 +300,15 @@ class Roll:
 
 
 def _seconds_to_come() -> float:
+    """Returns the seconds in the environment variable `_COMING`, 300 by default. Errors: `UsageError`."""
     text = os.environ.get(_COMING, "300")
     try:
-        return float(text)
+        seconds = float(text)
     except ValueError:
-        raise UsageError(f"{_COMING}={text!r}: expected a number of seconds") from None
+        seconds = 0.0
+    if not 0 < seconds <= _MAX_S:
+        raise UsageError(f"{_COMING}={text!r}: expected a number of seconds, above 0 and up to {_MAX_S:.0f}")
+    return seconds
 
 
 def _processes() -> str:
