@@ -16,8 +16,9 @@ dist = pytest.importorskip("torch.distributed")
 if not dist.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
-from plimsoll import UsageError  # noqa: E402
+from plimsoll import Failure, UsageError  # noqa: E402
 from plimsoll.jobs.heartbeat import BEAT_S, STALL, Beat, Heartbeats, stall_timeout  # noqa: E402
+from plimsoll.jobs.rank_place import place  # noqa: E402
 from plimsoll.jobs.roll import _seconds_to_come  # noqa: E402
 
 TIMEOUT_S = 4
@@ -85,6 +86,25 @@ def test_a_time_to_arrive_that_is_none_is_refused(monkeypatch):
             _seconds_to_come()
     monkeypatch.setenv("PLIMSOLL_RANKS_TIMEOUT_S", "0.5")
     assert _seconds_to_come() == 0.5
+
+
+@pytest.mark.parametrize("scontrol", [None, "exit 1"])
+def test_a_node_of_rank_0_that_slurm_does_not_name_is_asked_for(monkeypatch, tmp_path, scontrol):
+    """A container may have the environment of SLURM but not its programs."""
+    if scontrol is not None:
+        (tmp_path / "scontrol").write_text(f"#!/bin/sh\n{scontrol}\n")
+        (tmp_path / "scontrol").chmod(0o755)
+    for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    given = {"PROCID": "1", "STEP_NUM_TASKS": "2", "JOB_ID": "7", "STEP_ID": "0", "STEP_TASKS_PER_NODE": "1(x2)",
+             "STEP_NODELIST": "n[1-2]", "NODEID": "1"}
+    for name, text in given.items():
+        monkeypatch.setenv(f"SLURM_{name}", text)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Failure, match=r"first of 'n\[1-2\]'.*scontrol.*set MASTER_ADDR"):
+        place()
+    monkeypatch.setenv("MASTER_ADDR", "n1")
+    assert place().address == "n1"
 
 
 class Ranks:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from plimsoll.errors import Failure
+
 
 @dataclass(frozen=True)
 class Place:
@@ -24,7 +26,7 @@ class Place:
 def place() -> Place | None:
     """Returns the place that torchrun or SLURM assigned to this process; None if it is the only process.
 
-    `src/cli/main.cc:is_a_rank` makes the same decision.
+    `src/cli/main.cc:is_a_rank` makes the same decision. Errors: `Failure` if the node of rank 0 is unknown.
     """
     env = os.environ
     if "RANK" in env and int(env.get("WORLD_SIZE", "1")) > 1:
@@ -66,7 +68,12 @@ def _tasks_of_node(text: str, node: int) -> int:
 
 
 def _first_host(nodes: str) -> str:
+    """Returns the name of the first of these nodes, in SLURM's notation. Errors: `Failure`."""
     import subprocess
 
-    shown = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True)
+    try:
+        shown = subprocess.run(["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failure(f"the node of rank 0 is the first of '{nodes}', but scontrol cannot expand this: {error}; set MASTER_ADDR "
+                      "to its host name or IP address") from error
     return shown.stdout.split()[0]
