@@ -95,12 +95,13 @@ class RunJournal:
         - `fields`: further fields, written unchanged.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._lock = self._torch.RunLock(self.run)
+        lock = self._torch.RunLock(self.run)
         self._manifest["budget_bytes"] = fields.get("budget_bytes")
         self._write("manifest.json", json.dumps(self._manifest, indent=1) + "\n")
         self._journal = self._torch.Journal(self._folder / "events.jsonl")
         if self._event == "resume":
             self._rows = _rows_of(self._folder / "metrics.csv")
+        self._lock = lock  # From here on, `close` records the end of the run.
         if self._trackers is not None:
             self._trackers.follow()
         self._started = self._last = time.monotonic()

@@ -190,6 +190,15 @@ def test_an_error_ends_the_run_as_interrupted(tmp_path, run):
     assert json.loads(run("plimsoll", "top", tmp_path / "run", "--json"))["runs"][0]["state"] == "interrupted"
 
 
+def test_a_journal_that_cannot_be_opened_raises_its_own_error(tmp_path):
+    from plimsoll.journal import RunJournal
+
+    (tmp_path / "run" / "seed-0" / "fit" / "events.jsonl").mkdir(parents=True)
+    with pytest.raises(plimsoll.Failure, match="events.jsonl"), RunJournal(tmp_path / "run") as journal:
+        journal.start(total=1, max_epochs=1)
+    assert journal.close() is None
+
+
 def test_a_kill_leaves_whole_lines(tmp_path, run):
     code = f"""
 import os, sys
