@@ -199,6 +199,24 @@ def test_a_journal_that_cannot_be_opened_raises_its_own_error(tmp_path):
     assert journal.close() is None
 
 
+def test_an_optimizer_without_a_learning_rate_has_a_journal(tmp_path):
+    class Signs(torch.optim.Optimizer):
+        def __init__(self, parameters):
+            super().__init__(parameters, {})
+
+        @torch.no_grad()
+        def step(self):
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        parameter.sub_(parameter.grad.sign(), alpha=1e-3)
+
+    graphs = made_up(20)
+    plimsoll.fit(classifier("GCN", graphs), graphs, optimizer=Signs, run=tmp_path / "run")
+    (epoch,) = events(tmp_path / "run", "epoch")
+    assert "learning_rate" not in epoch and epoch["training_loss"] > 0
+
+
 def test_a_kill_leaves_whole_lines(tmp_path, run):
     code = f"""
 import os, sys

@@ -247,8 +247,9 @@ def _train(
             found.seconds.append(time.perf_counter() - begin)
             shown.epoch(epoch, found.losses[-1], found.seconds[-1])
             if journal is not None:
-                rate = float(stepper.param_groups[0]["lr"])
-                journal.epoch(epoch + 1, blocks.order.length(epoch), training_loss=found.losses[-1], learning_rate=rate)
+                rate = stepper.param_groups[0].get("lr")  # An optimizer of the caller may have none.
+                rates = {} if rate is None else {"learning_rate": float(rate)}
+                journal.epoch(epoch + 1, blocks.order.length(epoch), training_loss=found.losses[-1], **rates)
             if on_epoch is not None:
                 with callers.back():
                     on_epoch(epoch, found.losses[-1])
