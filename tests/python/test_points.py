@@ -171,6 +171,15 @@ def test_coordinates_that_no_column_holds(tmp_path, pos, words):
     assert not (tmp_path / "set").exists()
 
 
+def test_rows_of_different_lengths_are_named(tmp_path):
+    flat = [[0.0, 0.0], [1.0, 0.0]]
+    with pytest.raises(plimsoll.UsageError, match="^graph 1: cannot become a NumPy array"):
+        plimsoll.from_points([flat, [[0.0, 0.0], [1.0]]], tmp_path / "set", knn=1)
+    with pytest.raises(plimsoll.UsageError, match="^graph 0: y: cannot become a NumPy array"):
+        plimsoll.from_points([flat], tmp_path / "set", knn=1, y=[[[1.0], [1.0, 2.0]]])
+    assert not (tmp_path / "set").exists()
+
+
 def test_what_stands_beside_points_has_one_entry_a_set(tmp_path):
     sets = [np.zeros((4, 3), np.float32)] * 3
     for beside in ({"y": [0, 1]}, {"y": [0] * 5}, {"features": [np.ones((4, 1))] * 2}, {"features": [np.ones((4, 1))] * 5}):

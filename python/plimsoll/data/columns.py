@@ -59,7 +59,7 @@ def array_of(value: Any, where: str) -> NDArray[Any]:
     """Returns a value as a NumPy array; a tensor may be on any device."""
     try:
         return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
-    except (TypeError, RuntimeError) as error:
+    except (TypeError, RuntimeError, ValueError) as error:  # NumPy raises ValueError for rows of different lengths.
         raise UsageError(f"{where}: cannot become a NumPy array: {error}") from error
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, whole
-from plimsoll.data.columns import class_of, features_of, positions, targets_of
+from plimsoll.data.columns import array_of, class_of, features_of, positions, targets_of
 from plimsoll.data.from_pyg import Columns, write_graphs
 from plimsoll.data.graph_set import GraphSet
 from plimsoll.errors import UsageError
@@ -70,7 +70,7 @@ def from_points(
         x = np.ones((nodes, 1), np.float32)
         if features is not None:
             x = features_of(features[number], nodes, f"{where}: features")
-        answer = None if y is None else np.asarray(y[number])
+        answer = None if y is None else array_of(y[number], f"{where}: y")
         target = targets_of(None if answer is None else answer.reshape(1, -1), 1, f"{where}: y")
         return Columns(
             nodes,
