@@ -86,6 +86,9 @@ def test_a_head_of_one_logit_keeps_its_log_odds(tmp_path):
     (lambda s: s.update({"extra.weight": torch.ones(1)}), "extra.weight"),
     (lambda s: s.update({"convs.1.lin.weight": torch.ones(3, 3)}), "convs.1.lin.weight"),
     (lambda s: s.update({"fc_layers.3.weight": torch.ones(2, 7)}), "head.weight"),
+    (lambda s: s.update({"fc_layers.3.weight": torch.ones(1, s["fc_layers.3.weight"].shape[1]), "fc_layers.3.bias": torch.ones(2)}),
+     "head.bias"),
+    (lambda s: s.update({"fc_layers.3.weight": s["fc_layers.3.weight"][:1]}) or s.pop("fc_layers.3.bias"), "head.bias"),
     (lambda s: [s.pop(f"convs.{i}.{part}") for i in (0, 1) for part in ("att_src", "att_dst")], "neither GATConv"),
     (lambda s: s.clear(), "no state_dict"),
     *((lambda s, name=name: s.update({name: torch.ones(1)}), name)

@@ -206,6 +206,7 @@ def _gat(weights: Weights, where: str) -> ModelFile:
     for j in range(len(linear) - 1):
         renamed.require(f"fc.{j}.weight", joined, joined)
     if renamed.shape("head.weight", 2) == (1, joined):
+        renamed.require("head.bias", 1)
         for name in ("head.weight", "head.bias"):
             renamed.weights[name] = np.concatenate([np.zeros_like(renamed.weights[name]), renamed.weights[name]])
     renamed.require("head.weight", 2, joined)
