@@ -279,6 +279,26 @@ print(round((_torch.held() - before) / 100_000))
     assert out.splitlines() == [f"{weights} 8", f"{weights} 8", "0"]
 
 
+@pytest.mark.parametrize("given, words", [
+    (torch.tensor([1, 99]), "train_idx names nodes 1 to 99, expected 0 to 3"),
+    (torch.tensor([-1, 2]), "train_idx names nodes -1 to 2, expected 0 to 3"),
+    (torch.tensor([0.7, 1.2]), "train_idx: is float32"),
+    (torch.tensor([True, False]), "train_idx: is bool"),
+])
+def test_nodes_of_a_split_that_do_not_exist_are_refused(tmp_path, given, words):
+    data = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), train_idx=given)
+    with pytest.raises(plimsoll.UsageError, match=words):
+        plimsoll.from_pyg(data, tmp_path / "graph")
+    assert not (tmp_path / "graph").exists()
+
+
+@pytest.mark.parametrize("given", [[3, 1, 3], [[3], [1]], [False, True, False, True]])
+def test_nodes_of_a_split_are_numbers_or_a_mask(tmp_path, given):
+    data = Data(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), train_idx=torch.tensor(given))
+    assert plimsoll.from_pyg(data, tmp_path / "graph").splits["train"].tolist() == [1, 3]
+    assert plimsoll.verify(tmp_path / "graph") == []
+
+
 def test_verify_finds_an_edge_twice(tmp_path, seal):
     graph = plimsoll.from_pyg(Data(edge_index=torch.tensor([[1, 2, 0], [2, 1, 1]]), num_nodes=3), tmp_path / "graph")
     assert graph.edge_id.tolist() == [2, 1, 0]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, budget_text
-from plimsoll.data.columns import array_of, features_of, node_classes, whole_numbers
+from plimsoll.data.columns import array_of, chosen_rows, features_of, node_classes, whole_numbers
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_columns import SPLITS
 from plimsoll.errors import UsageError
@@ -147,5 +147,8 @@ def _split(values: dict[str, Any], name: str, nodes: int) -> NDArray[np.int64] |
                              "splits")
         return np.flatnonzero(np.asarray(mask))
     if (index := values.get(f"{name}_idx")) is not None:
-        return np.unique(np.asarray(index, np.int64))
+        chosen = np.unique(chosen_rows(array_of(index, f"data: {name}_idx").reshape(-1), nodes, f"data: {name}_idx"))
+        if chosen.size and not 0 <= chosen[0] <= chosen[-1] < nodes:
+            raise UsageError(f"data: {name}_idx names nodes {chosen[0]} to {chosen[-1]}, expected 0 to {nodes - 1}")
+        return chosen
     return None
