@@ -5,6 +5,7 @@ import gc
 import os
 import pickle
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -257,6 +258,18 @@ def test_a_data_becomes_a_graph_in_its_own_order(tmp_path):
             assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
             assert torch.equal(batch.edge_attr[:, 0], data.edge_attr[batch.e_id])
             assert torch.equal(batch.edge_weight, data.edge_weight[batch.e_id])
+
+
+def test_a_pickled_loader_has_no_numbers_of_edges(tmp_path):
+    """They are in the files of the graph, 8 bytes per edge."""
+    edge_index = torch.stack([torch.arange(20_000).flip(0), torch.arange(20_000)])[:, torch.randperm(20_000)]
+    graph = plimsoll.from_pyg(Data(edge_index=edge_index, num_nodes=20_000), tmp_path / "graph")
+    loader = plimsoll.NeighborLoader(graph, [2], batch_size=4, shuffle=True)
+    pickled = pickle.dumps(loader)
+    assert graph.edge_id is not None and len(pickled) < 10_000
+    for other in (pickle.loads(pickled), copy.copy(loader)):
+        assert all(torch.equal(one.e_id, two.e_id) for one, two in zip(islice(loader, 3), islice(other, 3), strict=True))
+        loader.set_epoch(0)
 
 
 def test_places_of_edges_are_found_once_and_stand_in_the_ledger(tmp_path):

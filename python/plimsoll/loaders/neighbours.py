@@ -149,6 +149,13 @@ class NeighborLoader(EpochLoader["Data"]):
             raise UsageError("as_numpy works only with a plimsoll.Graph without edge_id")
         self._numpy = bool(as_numpy)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_edge_id": None}  # A copy reads it from the files, which may be larger than memory.
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._edge_id = None if self.data.closed else self.data.edge_id
+
     def row_counters(self) -> dict[str, Any]:
         """Returns the counters of the cache: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`
         (docs/reading.md).
