@@ -187,6 +187,17 @@ def test_links_of_a_data_set(shop):
     assert torch.equal(batch["users"].n_id[ends[1]], shop.to_pyg()[kind].edge_index[1, :64])
 
 
+def test_a_pickled_loader_of_a_data_set_has_no_edges(shop):
+    loader = plimsoll.NeighborLoader(shop, [3, 2], "orders", batch_size=100, time_attr="time", seed=7)
+    pickled = pickle.dumps(loader)
+    assert len(pickled) < 8 * 400 + 4000  # The times of the seeds, which the caller may have given.
+    expected = list(loader)
+    loader.set_epoch(0)
+    for other in (pickle.loads(pickled), copy.copy(loader)):
+        for one, two in zip(expected, other, strict=True):
+            same(one, two)
+
+
 def test_states_copies_and_pickles_go_on():
     data = random_hetero(5)
     loader = plimsoll.NeighborLoader(data, [3, 2], "order", time_attr="time", batch_size=25, shuffle=True, seed=2)

@@ -98,7 +98,7 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
         if sampler is not None:
             require_sampler("sampler", sampler, {"shuffle=True": shuffle})
         self.data, self.transform, self.sampler = with_node_counts(data, time_attr), transform, sampler
-        self._types = types_of(data, time_attr, weight_attr)
+        self._time_attr, self._types = time_attr, types_of(data, time_attr, weight_attr)
         self._is_one_type = is_data(data)
         self._seed_type, self._seeds, self._masked = _seeds(self._types, ("", input_nodes) if self._is_one_type else input_nodes)
         self._given_time = input_time is not None
@@ -122,6 +122,17 @@ class TypedNeighborLoader(EpochLoader["HeteroData"]):
             "seed": whole("seed", seed, 0, 2**64 - 1),
         }
         super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if isinstance(self.data, TypedGraph):
+            del state["_types"]  # A copy maps the files, which may be larger than memory.
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(self.data, TypedGraph):
+            self._types = types_of(self.data, self._time_attr, None)
 
     def _make(self) -> _core.TypedNeighbours | SeedBatches:
         if self._closed():
