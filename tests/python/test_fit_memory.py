@@ -2,6 +2,7 @@
 
 import gc
 import re
+import tracemalloc
 import warnings
 import weakref
 from pathlib import Path
@@ -19,6 +20,7 @@ from torch_geometric.data import Batch, Data  # noqa: E402
 from torch_geometric.nn import global_mean_pool  # noqa: E402
 
 from plimsoll import _torch  # noqa: E402
+from plimsoll._fit import lanes  # noqa: E402
 from plimsoll._fit.block_plan import Room  # noqa: E402
 from plimsoll._fit.block_steps import Steps  # noqa: E402
 from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
@@ -246,6 +248,23 @@ def test_no_block_of_two_graphs_or_more_is_larger_than_the_largest_possible(limi
     largest = blocks.largest_possible()
     assert (block.size.graphs, block.size.nodes, block.size.edges) == (3, 27, 90)
     assert largest.graphs >= 3 and largest.nodes >= 27 and largest.edges >= 90
+
+
+def test_ranks_compare_their_weights_without_a_copy(monkeypatch):
+    """A copy would be outside the ledger."""
+    def gather(of_all, mine):
+        of_all[:] = [mine] * len(of_all)
+
+    monkeypatch.setattr(lanes.process_group, "ranks", lambda: 2)
+    monkeypatch.setattr(lanes.dist, "all_gather_object", gather)
+    graph = Data(x=torch.randn(9, 5), edge_index=torch.randint(9, (2, 30)), y=torch.tensor([0]))
+    blocks, model = BlockList([graph], 1, BlockLimits(), 0, False), torch.nn.Linear(1024, 4096)
+    tracemalloc.start()
+    try:
+        lanes.require_agreement(model, blocks, {})
+        assert tracemalloc.get_traced_memory()[1] < MIB
+    finally:
+        tracemalloc.stop()
 
 
 def test_refused_tries_wait_once_for_others(monkeypatch):

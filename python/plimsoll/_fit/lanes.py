@@ -175,7 +175,7 @@ def require_agreement(model: torch.nn.Module, blocks: BlockList, more: dict[str,
         return
     weights = hashlib.sha256()
     for value in model.state_dict().values():
-        weights.update(value.detach().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        weights.update(value.detach().contiguous().view(-1).view(torch.uint8).numpy())
     mine = {
         "weights at the start": weights.hexdigest()[:16],
         "sizes of the graphs": hashlib.sha256(blocks.sizes.tobytes()).hexdigest()[:16],
