@@ -106,6 +106,22 @@ def test_loaders_and_stores_widen(ingested):
         assert torch.equal(features.get_tensor(group_name=None, attr_name="x", index=None), expected)
 
 
+def test_a_data_has_its_widened_features_in_the_ledger(ingested):
+    """A budget then refuses them."""
+    pytest.importorskip("torch_geometric")
+    from plimsoll import _operators
+
+    _operators.load()
+    from plimsoll import _torch
+
+    graph = ingested("wide", VALUES["f16"](np.random.default_rng(3)))
+    before = _torch.held()
+    data = graph.to_pyg()
+    edges = graph.num_edges
+    assert graph.features_dtype == "f16" and data.x.dtype.itemsize == 4
+    assert _torch.held() - before >= 4 * NODES * FEATURES + 16 * edges
+
+
 def test_split_edges_keeps_what_is_stored(ingested, tmp_path):
     for kind, dtype in (("f16", "auto"), ("f32", "i8"), ("u8", "f32")):
         x = VALUES[kind](np.random.default_rng(6)).astype(np.float32)

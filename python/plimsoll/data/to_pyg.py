@@ -68,7 +68,9 @@ def to_giant_data(graph: GraphColumns) -> Data:
     def features() -> torch.Tensor | None:
         if graph.num_node_features == 0 or graph.features_dtype == "f32":
             return column("x")
-        return torch.from_numpy(graph.x_rows(0, graph.num_nodes))
+        rows = torch.empty(graph.num_nodes, graph.num_node_features, dtype=torch.float32)  # The ledger counts it.
+        graph._mapping.copy_x(0, rows.numpy())
+        return rows
 
     _require_memory(graph)
     degrees = graph.tensor("indptr").diff()
