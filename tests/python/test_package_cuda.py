@@ -149,6 +149,18 @@ def test_class_weights_go_with_the_blocks(gpu, make):
     assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=1e-4)
 
 
+@pytest.mark.parametrize("options", [
+    {"weights": lambda batch: batch.num_graphs},
+    {"loss": lambda out, y: (F.cross_entropy(out, y, reduction="sum"), len(y))},
+])  # fmt: skip
+def test_shares_that_are_known_late_are_refused_before_a_step(gpu, options):
+    model = classifier()
+    before = weights(model)
+    with pytest.raises(plimsoll.UsageError, match='a sum and a count, work only on the CPU.*device="cuda"'):
+        fitted(model, **options)
+    assert torch.equal(weights(model), before)
+
+
 class Greedy(torch.optim.SGD):
     """Takes 16 MiB of the host while it steps."""
 

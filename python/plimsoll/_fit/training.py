@@ -68,6 +68,9 @@ class Training:
         if self._shares.known_late and ranks() > 1:
             raise UsageError("weights, and a loss that returns a sum and a count, work only with one process; expected neither "
                              "with several ranks")
+        if self._shares.known_late and self._gpu is not None:
+            raise UsageError('weights, and a loss that returns a sum and a count, work only on the CPU; remove device="cuda", or '
+                             "give a loss that is a mean over the rows of y, or a sum")
 
     def plan(self, epochs: range, threads: int, journal: RunJournal | None) -> Steps:
         """Plans these epochs for the parameters that require gradients now, and returns their steps.
