@@ -77,6 +77,19 @@ def test_a_loader_that_shuffles_gives_the_batches_that_were_counted():
         assert plan.exact and torch.equal(generator.get_state(), before)
 
 
+def test_a_loader_is_rewound_after_an_error():
+    graphs = made_up(40)
+    generator = torch.Generator().manual_seed(3)
+    before = generator.get_state()
+
+    def forward(model, batch):
+        raise LookupError("of the model")
+
+    with pytest.raises(LookupError, match="of the model"):
+        plimsoll.plan(classifier("GCN", graphs), DataLoader(graphs, 8, shuffle=True, generator=generator), forward=forward)
+    assert torch.equal(generator.get_state(), before)
+
+
 def run_epoch(model, loader, optimizer):
     """An epoch that keeps nothing from one step to the next."""
     model.train()

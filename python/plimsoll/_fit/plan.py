@@ -205,9 +205,11 @@ def _planned(
         in_buffer = batches._in_buffer if isinstance(batches, EpochLoader) else None
         needs = Needs(Trial(model, optimizer, forward, loss, training, gpu, in_buffer))
         found = _Found(batches)
-        found.go_through(needs)
-        worst = worst_of(needs, found.sizes, found.batch_of)
-        found.rewind()
+        try:
+            found.go_through(needs)
+            worst = worst_of(needs, found.sizes, found.batch_of)
+        finally:
+            found.rewind()
         trial = needs.trial
         share = share_of(trial, stage, ranks) if training else Share(0, 0)
         fixed = trial.parameters + share.optimizer
