@@ -12,6 +12,7 @@ from fit_models import classifier, made_up, weights  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
+from torch_geometric.nn import global_add_pool  # noqa: E402
 
 from plimsoll._fit.blocks import BlockLimits  # noqa: E402
 
@@ -90,6 +91,27 @@ def test_hooks_are_there_after_a_refusal():
         plimsoll.fit(model, made_up(), lambda out, y: F.cross_entropy(out, y) * float("nan"), **OPTIONS)
     model(*[getattr(Batch.from_data_list(made_up(4)), name) for name in ("x", "edge_index", "batch", "num_graphs")]).sum().backward()
     assert calls
+
+
+class Wide(torch.nn.Module):
+    """Has 16 MiB of weights, so that sums of its gradients are larger than what the process holds by chance."""
+
+    def __init__(self):
+        super().__init__()
+        self.into, self.wide, self.out = torch.nn.Linear(5, 2048), torch.nn.Linear(2048, 2048), torch.nn.Linear(2048, 3)
+
+    def forward(self, x, batch, batch_size):
+        return self.out(self.wide(global_add_pool(self.into(x), batch, batch_size)).relu())
+
+
+def test_a_second_plan_has_the_memory_of_the_first():
+    def budget(epochs):
+        model = Wide()
+        freeze = lambda *_: model.into.bias.requires_grad_(False)  # noqa: E731
+        return plimsoll.fit(model, made_up(), optimizer=torch.optim.SGD(model.parameters(), 1e-3), epochs=epochs, on_epoch=freeze,
+                            **OPTIONS).smallest_budget
+
+    assert budget(2) <= budget(1) + (4 << 20)
 
 
 def test_parameters_that_on_epoch_unfreezes_train_from_then_on():

@@ -213,10 +213,12 @@ class Steps:
         settle()
 
     def close(self) -> None:
-        """Ends the threads."""
+        """Ends the threads, and frees the memory of blocks, of sums and on the device. No batch can run afterwards."""
         if self._threads is not None:
             self._threads.close()
             self._threads = None
+        self._memory = self._on = None
+        self._sums.free()
 
     def _job(self, epoch: int, block: Block, weight: float, work: _Work) -> _Job:
         seed = _seed_of(self._blocks.seed, epoch, block.number)

@@ -110,6 +110,12 @@ class LaneSums:
         self._open = []
         return gradients, loss
 
+    def free(self) -> None:
+        """Frees the sums. No batch can be added afterwards."""
+        self._free, self._open = [], []
+        if self._ranks > 1:
+            self._received = torch.empty(0)
+
     def _over_ranks(self) -> float:
         """Exchanges the nodes between ranks and returns the loss. The first node's row then has the whole sum."""
         max_nodes = max(map(len, self._nodes))

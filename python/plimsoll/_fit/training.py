@@ -107,7 +107,7 @@ class Training:
         return self._trained() != self._planned_for
 
     def close(self) -> None:
-        """Ends the threads of the steps."""
+        """Ends the steps, and frees what they hold."""
         if self._steps is not None:
             self._steps.close()
             self._steps = None
