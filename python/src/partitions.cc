@@ -15,9 +15,10 @@
 namespace plimsoll {
 namespace {
 
-Parts partition(const Topology& topology, int64_t parts, const std::string& method, double slack) {
+Parts partition(const Topology& topology, int64_t parts, const std::string& method, double slack,
+                const Progress& note) {
   if (method == "metis") return metis_partition(topology, {.parts = parts, .slack = slack});
-  return stream_partition(topology, {.parts = parts, .slack = slack});
+  return stream_partition(topology, {.parts = parts, .slack = slack, .tick = [&] { note(0, 0); }});
 }
 
 nb::ndarray<nb::numpy, int32_t> partition_of(const Mapping& mapping, int64_t parts, const std::string& method,
@@ -25,8 +26,8 @@ nb::ndarray<nb::numpy, int32_t> partition_of(const Mapping& mapping, int64_t par
   const auto graph = mapping.graph();
   const BudgetScope scope(budget);
   auto found = std::make_unique<Parts>();
-  run_watched(nb::none(), [&](const Progress& /*note*/) {
-    *found = partition(topology_of(*graph), parts, method, slack);
+  run_watched(nb::none(), [&](const Progress& note) {
+    *found = partition(topology_of(*graph), parts, method, slack, note);
   });
   Parts& held = *found;
   const nb::capsule owner(found.release(), [](void* made) noexcept { delete static_cast<Parts*>(made); });
@@ -38,8 +39,8 @@ using PartArray = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::devi
 int64_t count_cut_edges(const Mapping& mapping, const PartArray& parts) {
   const auto graph = mapping.graph();
   int64_t cut = 0;
-  run_watched(nb::none(), [&](const Progress& /*note*/) {
-    cut = cut_edges(topology_of(*graph), std::span(parts.data(), parts.size()));
+  run_watched(nb::none(), [&](const Progress& note) {
+    cut = cut_edges(topology_of(*graph), std::span(parts.data(), parts.size()), [&] { note(0, 0); });
   });
   return cut;
 }

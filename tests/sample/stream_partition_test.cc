@@ -67,6 +67,19 @@ TEST(StreamPartition, HoldsWhatItSays) {
   EXPECT_THROW(stream_partition(graph.topology(), {.parts = kCommunities}), BudgetExceeded);
 }
 
+TEST(StreamPartition, EndsWhenItsTickThrows) {
+  struct Stop {};
+  const GiantGraph graph = communities(kNodes, kCommunities);
+  int ticks = 0;
+  const auto tick = [&] {
+    if (++ticks == 3) throw Stop();
+  };
+  EXPECT_THROW(stream_partition(graph.topology(), {.parts = kCommunities, .tick = tick}), Stop);
+  EXPECT_EQ(ticks, 3);
+  const Parts parts(static_cast<size_t>(kNodes), 0);
+  EXPECT_THROW(cut_edges(graph.topology(), parts, [] { throw Stop(); }), Stop);
+}
+
 TEST(StreamPartition, RefusesWhatIsNoPartition) {
   const GiantGraph graph = star(3);
   const auto text = [&](const PartitionOptions& options) {

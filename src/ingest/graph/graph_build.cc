@@ -314,7 +314,8 @@ void GraphBuild::order_by_edges() {
   }
   NodeOrder order(scratch_, index_->nodes());
   {
-    const Vector<uint32_t, Tag::columns> keys = node_keys(options_.order, folder, scratch_.memory / 2);
+    const Vector<uint32_t, Tag::columns> keys =
+        node_keys(options_.order, folder, scratch_.memory / 2, scratch_.tick);
     for (NodeIndex::Reader ids(*index_); ids.next();) order.add(ids.node(), ids.id(), keys[ids.node()]);
   }
   fs::remove_all(folder);

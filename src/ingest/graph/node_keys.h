@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "base/words.h"
 #include "memory/vector.h"
@@ -26,8 +27,10 @@ using NodeKeys = Vector<uint32_t, Tag::columns>;
 /// (stream_partition). Needs 8 bytes per node.
 ///
 /// The topology is read in order, with up to `memory` bytes of Tag::cache, or with DiskTopology's minimum if
-/// this is more. The result is the same on every machine. `order` must be frequency or partition. Errors:
-/// InputError (not a graph), those of DiskTopology, BudgetExceeded.
-NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory);
+/// this is more. The result is the same on every machine. `order` must be frequency or partition. `tick` is
+/// called for some of the nodes of each pass, and may throw to stop. Errors: InputError (not a graph), those
+/// of DiskTopology and of `tick`, BudgetExceeded.
+NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory,
+                   const std::function<void()>& tick);
 
 }  // namespace plimsoll

@@ -13,6 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int32_t kNone = -1;
+constexpr int64_t kNodesPerTick = int64_t{1} << 14;
 
 template <typename T>
 using PartColumn = Vector<T, Tag::columns>;
@@ -124,8 +125,13 @@ void require_good(const Topology& topology, const PartitionOptions& options) {
                     options.slack, options.passes));
 }
 
+// Calls tick() for some of the nodes.
+void tick_at(int64_t node, const std::function<void()>& tick) {
+  if (node % kNodesPerTick == 0) tick();
+}
+
 template <typename PartOf>
-int64_t count_cut(const Topology& topology, const PartOf& part_of) {
+int64_t count_cut(const Topology& topology, const PartOf& part_of, const std::function<void()>& tick) {
   int64_t cut = 0;
   stream_lists(
       topology,
@@ -133,14 +139,17 @@ int64_t count_cut(const Topology& topology, const PartOf& part_of) {
         const int32_t part = part_of(node);
         for (const int64_t neighbour : neighbours) cut += part_of(neighbour) != part;
       },
-      [](int64_t) {});
+      [&](int64_t node) { tick_at(node, tick); });
   return cut;
 }
 
-void run_pass(const Topology& topology, Greedy& greedy) {
+void run_pass(const Topology& topology, Greedy& greedy, const std::function<void()>& tick) {
   stream_lists(
       topology, [&](int64_t node, std::span<const int64_t> neighbours) { greedy.count(node, neighbours); },
-      [&](int64_t node) { greedy.place(node); });
+      [&](int64_t node) {
+        greedy.place(node);
+        tick_at(node, tick);
+      });
 }
 
 }  // namespace
@@ -148,26 +157,29 @@ void run_pass(const Topology& topology, Greedy& greedy) {
 Parts stream_partition(const Topology& topology, const PartitionOptions& options) {
   require_good(topology, options);
   Greedy greedy(topology.nodes(), options);
-  run_pass(topology, greedy);
-  int64_t cut = cut_edges(topology, greedy.parts());
+  run_pass(topology, greedy, options.tick);
+  int64_t cut = cut_edges(topology, greedy.parts(), options.tick);
   // If neighbours have similar numbers, as in web crawls, ranges are the better start.
-  const int64_t of_ranges = count_cut(topology, [&](int64_t node) { return greedy.range_of(node); });
+  const int64_t of_ranges = count_cut(
+      topology, [&](int64_t node) { return greedy.range_of(node); }, options.tick);
   if (of_ranges < cut) {
     greedy.start_from_ranges();
     cut = of_ranges;
   }
   for (int pass = 1; pass < options.passes; ++pass) {
     Parts last = greedy.parts();
-    run_pass(topology, greedy);
-    const int64_t cut_now = cut_edges(topology, greedy.parts());
+    run_pass(topology, greedy, options.tick);
+    const int64_t cut_now = cut_edges(topology, greedy.parts(), options.tick);
     if (cut_now >= cut) return last;
     cut = cut_now;
   }
   return greedy.take();
 }
 
-int64_t cut_edges(const Topology& topology, std::span<const int32_t> parts) {
-  return count_cut(topology, [&](int64_t node) { return parts[static_cast<size_t>(node)]; });
+int64_t cut_edges(const Topology& topology, std::span<const int32_t> parts,
+                  const std::function<void()>& tick) {
+  return count_cut(
+      topology, [&](int64_t node) { return parts[static_cast<size_t>(node)]; }, tick);
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "memory/vector.h"
@@ -14,6 +15,8 @@ struct PartitionOptions {
   /// Maximum number of passes. The result is that of the last pass that cut fewer edges than the previous
   /// pass.
   int passes = 20;
+  /// Called for some of the nodes whenever the lists are read. May throw to stop.
+  std::function<void()> tick = [] {};
 };
 
 using Parts = Vector<int32_t, Tag::columns>;
@@ -28,11 +31,14 @@ using Parts = Vector<int32_t, Tag::columns>;
 ///
 /// Holds 8 bytes per node and up to 28 bytes per part. Reads lists in order, some at a time, twice per pass.
 /// The result is the same on every machine. Errors: UsageError for a number of parts that is not 1 .. nodes,
-/// or is 2^30 or more, a slack below 0, or fewer than 1 pass; those of the topology; BudgetExceeded.
+/// or is 2^30 or more, a slack below 0, or fewer than 1 pass; those of the topology and of `tick`;
+/// BudgetExceeded.
 Parts stream_partition(const Topology& topology, const PartitionOptions& options);
 
-/// Returns the number of edges that connect different parts. `parts` [V] has the part of each node. Errors:
-/// those of the topology, BudgetExceeded.
-int64_t cut_edges(const Topology& topology, std::span<const int32_t> parts);
+/// Returns the number of edges that connect different parts. `parts` [V] has the part of each node. `tick` is
+/// called for some of the nodes, and may throw to stop. Errors: those of the topology and of `tick`,
+/// BudgetExceeded.
+int64_t cut_edges(
+    const Topology& topology, std::span<const int32_t> parts, const std::function<void()>& tick = [] {});
 
 }  // namespace plimsoll
