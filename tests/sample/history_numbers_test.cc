@@ -1,5 +1,6 @@
 #include "sample/typed/history_numbers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "support/errors.h"
 #include "support/random_typed_graph.h"
 
 namespace plimsoll {
@@ -77,6 +79,21 @@ TEST(HistoryNumbers, CountEarlyEdgesInSpansOfAWholeCentury) {
     EXPECT_EQ(found[0], 0) << user;
     EXPECT_TRUE(found[3] == 0 || found[3] > log_of(211'000)) << user;
   }
+}
+
+// The first edge of a list is the only one that no search looks at.
+TEST(HistoryNumbers, RefuseAFirstEdgeWithoutASource) {
+  RandomTypedGraph graph = graph_of_days();
+  const std::vector<int64_t>& indptr = graph.by_source.indptr;
+  size_t user = 0;
+  while (indptr[user + 1] - indptr[user] < 3) ++user;
+  graph.by_source.indices[static_cast<size_t>(indptr[user])] = std::numeric_limits<uint32_t>::max();
+  const TypedTopology topology = graph.topology();
+  const HistoryNumbers history(topology, RandomTypedGraph::kUsers, {0, 1, 2, 3}, {1});
+  std::vector<float> numbers(static_cast<size_t>(history.numbers()));
+  EXPECT_THAT(error_text<InputError>(
+                  [&] { history.write(static_cast<int64_t>(user), 1000 * kDayOfTest, numbers.data()); }),
+              testing::HasSubstr("found node 4294967295"));
 }
 
 // Edges without times, with the times of their targets, or with sources of other times have no numbers.

@@ -64,7 +64,9 @@ float* HistoryNumbers::write_type(size_t edge_type, int64_t node, int64_t end, f
 int64_t HistoryNumbers::time_of(size_t edge_type, int64_t edge) const {
   const TypedEdges& type = topology_.edges()[edge_type];
   if (type.has_time == EdgeTime::own) return type.time[static_cast<size_t>(edge)];
-  return topology_.nodes()[type.source].time[type.indices[static_cast<size_t>(edge)]];
+  int64_t source = 0;
+  topology_.lists(edge_type).read_neighbours(std::span(&edge, 1), std::span(&source, 1));
+  return topology_.nodes()[type.source].time[static_cast<size_t>(source)];
 }
 
 }  // namespace plimsoll
