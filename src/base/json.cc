@@ -9,7 +9,9 @@
 namespace plimsoll {
 
 int64_t whole_number(const Json& json) {
-  if (!json.is_number_integer() || json > std::numeric_limits<int64_t>::max())
+  // Compared as uint64_t: nlohmann-json would compare an unsigned number with an int64_t as signed numbers.
+  constexpr auto kMaxWhole = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<uint64_t>() > kMaxWhole))
     throw UsageError(fmt::format("found {}, expected a whole number",
                                  json.is_number() || json.is_boolean() ? json.dump() : json.type_name()));
   return json.get<int64_t>();

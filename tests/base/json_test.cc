@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
+
+#include "support/errors.h"
 
 namespace plimsoll {
 namespace {
@@ -39,6 +42,14 @@ TEST(ParseJson, DiscardsObjectsOfMoreKeysThanAnyoneWrites) {
   EXPECT_TRUE(parse_json(of_keys(1'000'000)).is_discarded());
   EXPECT_TRUE(parse_json("[[" + of_keys(1'000'000) + "]]").is_discarded());
   EXPECT_EQ(parse_json("[" + of_keys(4000) + "," + of_keys(4000) + "]").size(), 2U) << "each by itself";
+}
+
+TEST(WholeNumber, IsOneOf64Bits) {
+  EXPECT_EQ(whole_number(parse_json("9223372036854775807")), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(whole_number(parse_json("-9223372036854775808")), std::numeric_limits<int64_t>::min());
+  for (const char* text :
+       {"9223372036854775808", "18446744073709551615", "18446744073709551616", "1.0", "true"})
+    EXPECT_EQ(error_text<UsageError>([&] { whole_number(parse_json(text)); }).substr(0, 6), "found ") << text;
 }
 
 }  // namespace
