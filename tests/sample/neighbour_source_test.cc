@@ -1,5 +1,6 @@
 #include "sample/neighbour/neighbour_source.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -375,6 +376,22 @@ TEST_F(NeighbourSourceTest, ColumnsLieWhereTheManifestSays) {
   source.resize_cache(8 << 20);
   for (int64_t number = 0; number < 6; ++number)
     expect_equal(block(source, number), expected[static_cast<size_t>(number)]);
+}
+
+// In 32 bits these labels would be the class 1 and an unlabelled node.
+TEST_F(NeighbourSourceTest, RefusesALabelOfMoreThan32Bits) {
+  for (const int64_t label : {(int64_t{1} << 32) + 1, (int64_t{1} << 32) - 1}) {
+    {
+      GraphWriter writer(folder_ / "labels", true);
+      writer.append_row_ends(std::vector<int64_t>{0, 0});
+      writer.append_x(std::vector<float>{1, 2}, 1);
+      writer.append_y(std::vector<int64_t>{0, label});
+      writer.append_split(0, std::vector<int64_t>{0, 1});
+      writer.publish({.classes = label + 1}, make_provenance("made up", {}));
+    }
+    EXPECT_THAT(error_text<InputError>([&] { NeighbourSource(folder_ / "labels", {.splits = {"train"}}); }),
+                HasSubstr(fmt::format("node 1: found the label {}, expected a class below 2^31", label)));
+  }
 }
 
 TEST_F(NeighbourSourceTest, RefusesAGraphWithoutWhatItTrainsOn) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -16,6 +17,18 @@ void require_nodes(const GraphView& graph) {
                      ": the graph has no nodes, expected at least one; make the graph again");
 }
 
+// Returns the label of a node. Shapes of blocks have labels of 32 bits, where a larger one would be another
+// class.
+int64_t node_class(const GraphView& graph, int64_t node) {
+  const int64_t label = graph.y()[static_cast<size_t>(node)];
+  if (label < std::numeric_limits<int32_t>::min() || label > std::numeric_limits<int32_t>::max())
+    throw InputError(
+        fmt::format("{}: node {}: found the label {}, expected a class below 2^31, or -1 for an unlabelled "
+                    "node; correct the labels and make the graph again",
+                    graph.set().folder().string(), graph.id(node), label));
+  return label;
+}
+
 SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels labels) {
   const auto* const split = std::ranges::find(kGraphSplits, name);
   const std::span<const int64_t> nodes = graph.split(static_cast<size_t>(split - kGraphSplits.begin()));
@@ -24,7 +37,7 @@ SeedList list_of(const GraphView& graph, const std::string& name, NodeLabels lab
     if (node < 0 || node >= graph.nodes())
       throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
                                    graph.set().folder().string(), name, node, graph.nodes() - 1));
-    list.labels.push_back(labels == NodeLabels::classes           ? graph.y()[static_cast<size_t>(node)]
+    list.labels.push_back(labels == NodeLabels::classes           ? node_class(graph, node)
                           : has_known_target(graph, node, labels) ? 0
                                                                   : -1);
   }

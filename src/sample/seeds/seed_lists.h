@@ -14,7 +14,8 @@ enum class NodeLabels { classes, numbers, multi };
 /// Returns the nodes of each split of a graph with their labels. `splits` has names from kGraphSplits. If
 /// nodes have numbers or several labels, the label is 0 for a node with at least one known value, otherwise
 /// -1. Without splits no labels are needed. Errors: InputError (no nodes or labels, a node that does not
-/// exist, those of has_known_target(), a split in which no node has a known number or label).
+/// exist, a label of more than 32 bits, those of has_known_target(), a split in which no node has a known
+/// number or label).
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits,
                                  NodeLabels labels);
 
