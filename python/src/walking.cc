@@ -1,5 +1,6 @@
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -14,7 +15,11 @@ namespace {
 
 using Nodes = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Makes walks through one graph. Threads that call it take turns.
+// Maximum walks that are made between two checks for signals, and maximum numbers of these walks.
+constexpr size_t kWalksTogether = size_t{1} << 13;
+constexpr size_t kNumbersTogether = size_t{1} << 22;
+
+/// Makes walks through one graph. Threads that call it take turns. A signal ends a call.
 class Walker {
  public:
   Walker(const Mapping& mapping, int64_t length, int64_t walks_per_node, double p, double q, uint64_t seed)
@@ -28,13 +33,22 @@ class Walker {
   }
 
   nb::ndarray<nb::numpy, int64_t> walk(const Nodes& starts, uint32_t epoch) {
-    auto out = std::make_unique<Walks<int64_t>>();
-    {
-      const nb::gil_scoped_release released;
-      const MutexLock lock(mutex_);
-      walks_.walk(std::span(starts.data(), starts.size()), epoch, *out);
-    }
     const auto places = static_cast<size_t>(options_.length) + 1;
+    const size_t each = std::max<size_t>(static_cast<size_t>(options_.walks_per_node), 1);
+    const size_t together = std::max<size_t>(std::min(kWalksTogether, kNumbersTogether / places) / each, 1);
+    const std::span all(starts.data(), starts.size());
+    auto out = std::make_unique<Walks<int64_t>>();
+    Walks<int64_t> some;
+    for (size_t first = 0; first < all.size(); first += together) {
+      {
+        const nb::gil_scoped_release released;
+        const MutexLock lock(mutex_);
+        walks_.walk(all.subspan(first, std::min(together, all.size() - first)), epoch, some);
+        if (first == 0) out->reserve(all.size() * each * places);
+        out->insert(out->end(), some.begin(), some.end());
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
     Walks<int64_t>& held = *out;
     const nb::capsule owner(out.release(),
                             [](void* made) noexcept { delete static_cast<Walks<int64_t>*>(made); });

@@ -26,6 +26,8 @@ def test_walks_are_those_of_the_command_line(run, graph, tmp_path):
     assert (plimsoll.walks(graph, **options) == written).all()
     assert (plimsoll.walks(graph, [5, 70], **options) == written.reshape(-1, 3, 10)[[5, 70]].reshape(-1, 10)).all()
     assert (plimsoll.walks(graph, epoch=1, **options) != written).any()
+    many = plimsoll.walks(graph, np.resize(np.arange(80), 8000), **options)  # More than are made between two checks for signals.
+    assert (many.reshape(100, -1, 10) == written).all()
 
 
 def test_refusals(graph):
