@@ -16,7 +16,9 @@ int64_t seeds_of_rank(int64_t count, const SeedBatching& batching, const Share& 
 }  // namespace
 
 int64_t count_batches(int64_t count, const SeedBatching& batching, const Share& share) {
-  return (seeds_of_rank(count, batching, share) + batching.batch_size - 1) / batching.batch_size;
+  // A batch size may be the greatest int64, to which nothing can be added.
+  const int64_t seeds = seeds_of_rank(count, batching, share);
+  return seeds / batching.batch_size + (seeds % batching.batch_size > 0 ? 1 : 0);
 }
 
 BatchList list_seeds(int64_t count, const SeedBatching& batching, uint32_t epoch, const Share& share) {

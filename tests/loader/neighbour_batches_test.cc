@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -227,6 +228,9 @@ TEST(SeedList, CutsAndShares) {
   EXPECT_THAT(numbers(list_seeds(5, {.batch_size = 2, .drop_last = true}, 0, {1, 2})),
               ElementsAreArray({1, 3}));
   EXPECT_EQ(list_seeds(0, {.batch_size = 2}, 0, {}).size(), 0);
+  const SeedBatching all{.batch_size = std::numeric_limits<int64_t>::max()};
+  EXPECT_EQ(count_batches(5, all, {}), 1);
+  EXPECT_EQ(list_seeds(5, all, 0, {}).size(), 1);
   for (const bool drop_last : {false, true})
     for (int64_t count = 0; count < 20; ++count) {
       const SeedBatching batching{.batch_size = 3, .drop_last = drop_last};
