@@ -76,6 +76,17 @@ def test_epochs_go_on_where_a_state_was_taken(graph):
     assert not torch.equal(first[0][0], second[0][0])
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_ranks_share_the_starts(graph, drop_last):
+    order = torch.cat([positive[: len(positive) // 7 : 2, 0] for positive, _ in loader_of(graph)]).numpy()
+    for ranks in (1, 3, 80, 100):
+        each = 80 // ranks if drop_last else -(-80 // ranks)
+        for rank in range(ranks):
+            loader = loader_of(graph, batch_size=1, drop_last=drop_last, rank=rank, num_replicas=ranks)
+            found = [int(positive[0, 0]) for positive, _ in loader]
+            assert found == np.resize(order, each * ranks)[rank::ranks].tolist()
+
+
 class Embeddings(Node2Vec):
     """Node2Vec without its own sampler, which pyg-lib has."""
 

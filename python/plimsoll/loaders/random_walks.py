@@ -149,7 +149,10 @@ class _WalkBatches:
         order = np.arange(self._nodes)
         if self._options["shuffle"]:
             order = _core.shuffled(self._nodes, self._options["seed"], epoch)
-        starts = np.resize(order, self._each(ranks) * ranks)[rank::ranks]
+        each = self._each(ranks)
+        starts = order[rank::ranks][:each]
+        if len(starts) < each:  # The order is extended with its first nodes.
+            starts = np.append(starts, order[((each - 1) * ranks + rank) % self._nodes])
         return _Stream(np.ascontiguousarray(starts), self.steps(epoch, rank, ranks), epoch, rank, first)
 
     def next(self, stream: _Stream, numpy: bool = False) -> dict[str, NDArray[np.int64]]:
