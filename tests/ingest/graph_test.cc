@@ -1,5 +1,6 @@
 #include "ingest/graph/graph.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <map>
 
 #include "base/philox.h"
+#include "ingest/graph/graph_rows.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "store/verify.h"
@@ -192,6 +194,20 @@ TEST_F(GraphIngest, LaterFilesMayRepeatTheHeaderOrGoOnWithoutIt) {
   EXPECT_THAT(graph.edge_weight(), ElementsAre(1, 2, 3, 4, 5));
   add("short", "e,f\n");
   EXPECT_THAT(error_text<InputError>([&] { run(made); }), HasSubstr("found 2 columns, expected the 3 of"));
+}
+
+TEST_F(GraphIngest, LaterFilesNeedTheColumnsThatAreNumbered) {
+  std::string wide;
+  for (int column = 0; column < 500; ++column) wide += fmt::format("{}c{}", column > 0 ? "," : "", column);
+  wide += "\n";
+  for (int column = 0; column < 500; ++column) wide += fmt::format("{}{}", column > 0 ? "," : "", column);
+  GraphIngestOptions made = options(wide + "\n");
+  write_bytes(folder_ / "b.csv", "1,2\n");
+  made.edges.files.push_back(folder_ / "b.csv");
+  made.edges.target = "499";
+  EXPECT_THAT(error_text<UsageError>([&] { run(made); }), HasSubstr("b.csv: has no column '499'"));
+  made.edges.target = "1";
+  EXPECT_EQ(run(made).edges, 2);
 }
 
 TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers) {

@@ -175,8 +175,10 @@ void EdgeList::open_text(const fs::path& path) {
   if (text.matrix) text.comments = Comments::leading;
   text.format = Delimited::open(path, text.comments);
   text.format.header = !text.matrix && has_header(text);
-  // A text without a header has the columns of the first text.
-  const bool goes_on = !text.format.header && !texts_.empty() && texts_[0].format.header && !text.matrix;
+  // A text without a header has the columns of the first text, if it has as many. Otherwise columns are given
+  // by their numbers, which this text must have.
+  const bool goes_on = !text.format.header && !texts_.empty() && texts_[0].format.header && !text.matrix &&
+                       texts_[0].format.columns.size() == text.format.columns.size();
   const Delimited& names = goes_on ? texts_[0].format : text.format;
   const size_t source = names.column(options_.source, path);
   const size_t target = names.column(options_.target, path);
