@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "base/error.h"
 #include "base/philox.h"
 #include "ingest/append/inserted_nodes.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"
 #include "support/ledger_cap.h"
@@ -17,6 +19,7 @@
 namespace plimsoll {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 // tests/python/test_graph_append.py compares results with one ingest of all files. These tests need
@@ -108,6 +111,26 @@ TEST_F(GraphAppend, CanBeInterruptedAtEveryReport) {
     EXPECT_FALSE(std::filesystem::exists(more.out));
   }
   EXPECT_GT(reports, 5);
+}
+
+TEST_F(GraphAppend, LeadingZerosAreRefusedWhereverAnIdIs) {
+  GraphIngestOptions base = options("base", "5 7\n7 5\n");
+  write_bytes(folder_ / "nodes.csv", "id\n5\n7\n");
+  base.nodes.table = folder_ / "nodes.csv";
+  run(base);
+  write_bytes(folder_ / "zeros.csv", "id\n007\n");
+  GraphIngestOptions row = options("more", "5 7\n");
+  row.append = folder_ / "base";
+  row.nodes.table = folder_ / "zeros.csv";
+  write_bytes(folder_ / "zeros.txt", "007\n");
+  GraphIngestOptions split = appended("more", "5 7\n");
+  split.splits[0] = folder_ / "zeros.txt";
+  const GraphIngestOptions edge = appended("edge", "5 007\n");
+  for (const auto& [given, place] :
+       {std::pair(append_options(row, [](std::string_view) { return false; }), "zeros.csv:2"),
+        std::pair(split, "zeros.txt:1"), std::pair(edge, "edge.txt:1:3")})
+    EXPECT_THAT(error_text<InputError>([&] { run(given); }),
+                AllOf(HasSubstr(std::string(place) + ": found the ID '007'"), HasSubstr("--ids text")));
 }
 
 TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {

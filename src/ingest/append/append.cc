@@ -159,14 +159,7 @@ void AppendBuild::read_edges() {
     edges_->add(batch);
     progress_("bytes", bytes, result_.source_bytes);
   };
-  try {
-    list_.read(rules_, options_.threads, take);
-  } catch (const PaddedId& padded) {
-    throw InputError(
-        fmt::format("{}: found the ID '{}', whose zeros a number would lose; the IDs of {} are "
-                    "numbers: remove the zeros, or ingest all files together with --ids text",
-                    padded.where, padded.id, base_.view.set().folder().string()));
-  }
+  list_.read(rules_, options_.threads, take);
   edges_->seal();
   ids_end_ = std::max(ids_end_, edges_end);
 }
@@ -349,6 +342,11 @@ GraphIngestResult append_graph(const GraphIngestOptions& options, const BaseGrap
       return AppendBuild(options, base, edges, seed, progress, files).run(provenance);
     } catch (const HashCollision&) {
       // Tries the next seed, with which the two texts have different hashes.
+    } catch (const PaddedId& padded) {
+      throw InputError(
+          fmt::format("{}; the IDs of {} are numbers: remove the zeros, or ingest all files "
+                      "together with --ids text",
+                      padded.what(), base.view.set().folder().string()));
     }
   }
 }

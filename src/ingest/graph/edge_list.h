@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/words.h"
 #include "ingest/graph/feature_names.h"
 #include "ingest/graph/matrix_market.h"
@@ -67,11 +68,11 @@ struct IdRules {
   bool row_is_id = false;  ///< Whether IDs are 0 .. V-1 and row r of an array belongs to ID r.
 };
 
-/// Thrown for an ID such as 007 if it is not known whether IDs are numbers. `where` is the ID's file and
-/// line, and for edges the column. It is not an Error, so a caller that sets refuse_padded must catch it.
-struct PaddedId {
-  std::string where;
-  std::string id;
+/// Thrown for an ID such as 007 if it is not known whether IDs are numbers. The text has its place,
+/// `where`, and the ID; the caller that catches it adds the remedy.
+struct PaddedId : InputError {
+  PaddedId(const std::string& where, const std::string& id)
+      : InputError(where + ": found the ID '" + id + "', whose zeros a number would lose") {}
 };
 
 /// One text file of edges. `role` is the role of each column: 0 source, 1 target, 2 + i the i-th value, -1

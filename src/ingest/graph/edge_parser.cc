@@ -279,9 +279,9 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
         }
         text = piece.text;
         if (const auto& error = piece.parsed.error; error && error->is_padded)
-          throw PaddedId{
+          throw PaddedId(
               fmt::format("{}:{}:{}", texts[text].path.string(), lines + error->line, error->column),
-              error->found};
+              error->found);
         if (const auto& error = piece.parsed.error)
           throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; fix the line or leave it out",
                                        texts[text].path.string(), lines + error->line, error->column,

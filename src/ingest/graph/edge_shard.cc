@@ -153,10 +153,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   try {
     list.read(rules, options.threads, take);
   } catch (const PaddedId& padded) {
-    throw InputError(
-        fmt::format("{}: found the ID '{}', which may be a text or a number; give all shards --ids "
-                    "text or --ids sparse",
-                    padded.where, padded.id));
+    throw InputError(std::string(padded.what()) + "; give all shards --ids text or --ids sparse");
   }
   result.headers = list.headers();
   write_columns(set, edges, std::move(ids), std::move(texts));

@@ -292,10 +292,10 @@ void GraphBuild::order_by_degree() {
     bool found = false;
     while (!found && ids.next()) {
       found = ids.id() == id;
-      if (!found && ids.id() > id) throw UnknownId{id};
+      if (!found && ids.id() > id) throw UnknownId(id);
       put(found ? degree : 0);
     }
-    if (!found) throw UnknownId{id};
+    if (!found) throw UnknownId(id);
   });
   while (ids.next()) put(0);
   order.write_ids(rules_.texts, writer_);
@@ -431,12 +431,9 @@ GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList&
     } catch (const NotDense&) {
       ids = NodeIds::sparse;
     } catch (const PaddedId& padded) {
-      const std::string found = fmt::format("{}: found the ID '{}'", padded.where, padded.id);
-      if (shards != nullptr)
-        throw InputError(
-            found + ", which may be a text or a number; make the shards with --ids text or --ids sparse");
-      options.note(found +
-                   ", whose zeros a number would lose: IDs are read as texts; --ids sparse reads numbers");
+      const std::string found = padded.what();
+      if (shards != nullptr) throw InputError(found + "; make the shards with --ids text or --ids sparse");
+      options.note(found + ": IDs are read as texts; --ids sparse reads numbers");
       ids = NodeIds::text;
     } catch (const HashCollision&) {
       // Tries the next seed. All shards use the first seed.

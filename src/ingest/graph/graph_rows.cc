@@ -140,7 +140,7 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
   if (!is_number(field))
     at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
   if (rules.refuse_padded && field.size() > 1 && field.front() == '0')
-    throw PaddedId{fmt::format("{}:{}", at.name(), at.line()), std::string(field)};
+    throw PaddedId(fmt::format("{}:{}", at.name(), at.line()), std::string(field));
   if (field.front() == '-' || field.size() > 19)
     at.refuse(field, "a node ID from 0; negative IDs and hashes of 64 bits need --ids text");
   const auto max = static_cast<int64_t>(rules.limit - 1);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "io/external_sort.h"
 
 namespace plimsoll {
@@ -13,8 +14,10 @@ namespace plimsoll {
 /// Maximum number of nodes of an ingested graph: their indices are u32.
 inline constexpr int64_t kMaxGraphNodes = int64_t{1} << 32;
 
-/// Thrown if two texts have the same hash. With another seed, they have different hashes. It is not an Error.
-struct HashCollision {};
+/// Thrown if two texts have the same hash. With another seed, they have different hashes.
+struct HashCollision : Failure {
+  HashCollision() : Failure("two texts have the same hash; hash them with another seed") {}
+};
 
 /// Maps IDs to nodes. Stores pairs of ID and node, sorted by ID, on disk if they do not fit into memory. An
 /// ID is a number from the input, or the hash of a text ID. Not thread-safe.
@@ -65,8 +68,10 @@ class NodeIndex {
   bool has_nodes_ = false;
 };
 
-/// Thrown for an ID that belongs to no node. It is not an Error, so callers must catch it.
-struct UnknownId {
+/// Thrown for an ID that belongs to no node.
+struct UnknownId : InputError {
+  explicit UnknownId(uint64_t unknown)
+      : InputError("found the ID " + std::to_string(unknown) + ", expected that of a node"), id(unknown) {}
   uint64_t id;
 };
 
@@ -79,7 +84,7 @@ void join(const ExternalSort& records, const NodeIndex& index, const Take& take)
   bool more = id.next();
   while (record.next()) {
     while (more && id.id() < record.key()) more = id.next();
-    if (!more || id.id() != record.key()) throw UnknownId{record.key()};
+    if (!more || id.id() != record.key()) throw UnknownId(record.key());
     take(id.node(), record.payload());
   }
 }
