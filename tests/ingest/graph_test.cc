@@ -210,6 +210,16 @@ TEST_F(GraphIngest, LaterFilesNeedTheColumnsThatAreNumbered) {
   EXPECT_EQ(run(made).edges, 2);
 }
 
+TEST_F(GraphIngest, EveryChunkOfIdsThatBeginWithHashesIsRead) {
+  std::string text = "#a #b\n";
+  constexpr int64_t kLines = 60'000;  // Several chunks.
+  for (int64_t line = 0; line < kLines; ++line) text += fmt::format("#{} #{}\n", line, line + 1);
+  GraphIngestOptions made = options(text);
+  made.edges.header = true;
+  made.edges.comments = Comments::none;
+  EXPECT_EQ(run(made).edges, kLines);
+}
+
 TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers) {
   GraphIngestOptions made = options("1 2\n007 7\n");
   std::vector<std::string> notes;

@@ -160,9 +160,11 @@ std::string_view take_line(std::string_view& lines) {
 }
 
 // Returns whether there is a line that is neither blank nor a comment.
-bool has_row(std::string_view lines) {
+bool has_row(std::string_view lines, Comments comments) {
   while (!lines.empty())
-    if (const std::string_view line = take_line(lines); !trim(line).empty() && !is_comment(line)) return true;
+    if (const std::string_view line = take_line(lines);
+        !trim(line).empty() && (comments == Comments::none || !is_comment(line)))
+      return true;
   return false;
 }
 
@@ -189,7 +191,7 @@ class Pieces {
       throw InputError(fmt::format("{}: a line is longer than {} bytes: this is not a list of edges",
                                    texts_[piece.text].path.string(), kTextPiece));
     piece.bytes = last ? held.size() : newline + 1;
-    if (before_rows_) before_rows_ = !has_row(held.substr(0, piece.bytes));
+    if (before_rows_) before_rows_ = !has_row(held.substr(0, piece.bytes), texts_[piece.text].comments);
     carried_.assign(held.begin() + static_cast<std::ptrdiff_t>(piece.bytes), held.end());
     piece.bytes_read = done_ + stream_->bytes_read();
     if (last) {
