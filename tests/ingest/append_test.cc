@@ -133,6 +133,19 @@ TEST_F(GraphAppend, LeadingZerosAreRefusedWhereverAnIdIs) {
                 AllOf(HasSubstr(std::string(place) + ": found the ID '007'"), HasSubstr("--ids text")));
 }
 
+TEST_F(GraphAppend, ManyClassesNeedNoMemory) {
+  GraphIngestOptions base = options("base", "0 1\n");
+  NpyWriter labels(folder_ / "y.npy", "<i8", {});
+  labels.append(std::span<const int64_t>(std::array<int64_t, 2>{0, 4'000'000'000}));
+  labels.finish();
+  base.nodes.label_array = folder_ / "y.npy";
+  run(base);
+  GraphIngestOptions more = appended("more", "1 0\n");
+  const LedgerCap cap(16 << 20);
+  run(more);
+  EXPECT_EQ(GraphView(folder_ / "more").tables().classes, 4'000'000'001);
+}
+
 TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {
   constexpr int64_t kOld = 1000;
   InsertedNodes nodes(kOld);

@@ -64,6 +64,7 @@ class AppendBuild {
   bool has_split_files() const;
   void require_same_splits() const;
   std::string id_of(int64_t old) const;
+  std::string old_label(int64_t c) const;
 
   const GraphIngestOptions& options_;
   const BaseGraph& base_;
@@ -85,11 +86,8 @@ class AppendBuild {
 
 // Reads the IDs and labels of the rows of new nodes.
 void AppendBuild::scan_rows() {
-  std::vector<std::string> labels = base_.view.tables().class_names;
-  for (int64_t c = std::ssize(labels); c < base_.view.tables().classes; ++c)
-    labels.push_back(std::to_string(c));
-  if (table_.has_ids() && table_.has_labels() && options_.nodes.label_array.empty())
-    table_.add_known_labels(labels);
+  if (table_.has_ids() && !options_.nodes.label.empty())
+    for (int64_t c = 0; c < base_.view.tables().classes; ++c) table_.add_known_label(old_label(c));
   if (!dense()) ids_ = std::make_unique<AppendedIds>(base_, scratch_, rules_.seed);
   if (!table_.has_ids()) {
     table_.scan([](std::string_view, const LineReader&) {});
@@ -255,11 +253,16 @@ NewRows AppendBuild::new_rows() const {
   if (error.is_number()) added.x.error_before = error.get<float>();
   const GraphTables& old = base_.view.tables();
   if (!table_.has_ids() || options_.nodes.label.empty()) return added;
-  for (int64_t c = 0; c < old.classes; ++c)
-    added.classes.push_back(table_.class_of(
-        old.class_names.empty() ? std::to_string(c) : old.class_names[static_cast<size_t>(c)]));
+  for (int64_t c = 0; c < base_.view.tables().classes; ++c)
+    added.classes.push_back(table_.class_of(old_label(c)));
   return added;
 }
+// Returns the label that a class of the base has in tables.
+std::string AppendBuild::old_label(int64_t c) const {
+  const std::vector<std::string>& names = base_.view.tables().class_names;
+  return names.empty() ? std::to_string(c) : names[static_cast<size_t>(c)];
+}
+
 
 // Returns the ID of an old node, for error texts.
 std::string AppendBuild::id_of(int64_t old) const {

@@ -290,12 +290,8 @@ void NodeTable::add_label(std::string label) {
   labels_seen_.emplace(std::move(label), 0);
 }
 
-void NodeTable::add_known_labels(const std::vector<std::string>& labels) {
-  for (const std::string& label : labels) add_label(label);
-}
-
-// Numbers the classes in the order of their labels: by number if all labels are whole numbers, otherwise by
-// bytes.
+// If labels are numbers, these are the classes; otherwise numbers the classes in the byte order of their
+// labels.
 void NodeTable::number_classes() {
   std::vector<std::string> labels;
   for (const auto& [label, unused] : labels_seen_) labels.push_back(label);

@@ -62,9 +62,9 @@ class NodeTable {
   /// Whether rows have features, that is, features are not linked.
   bool has_features() const { return width() > 0 && !options_.link; }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
-  /// Adds labels of rows that are not in this table, so that classes are numbered as if they were. Call it
-  /// before scan().
-  void add_known_labels(const std::vector<std::string>& labels);
+  /// Adds a label of rows that are not in this table, so that classes are numbered as if they were. Call it
+  /// before scan(). Errors: BudgetExceeded.
+  void add_known_label(std::string label) { add_label(std::move(label)); }
   /// Returns the class of a label that a row has, or that was added. Valid after scan().
   int64_t class_of(const std::string& label) const { return labels_seen_.at(label); }
   bool has_splits() const { return !options_.split.empty(); }
