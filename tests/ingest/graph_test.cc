@@ -220,6 +220,19 @@ TEST_F(GraphIngest, EveryChunkOfIdsThatBeginWithHashesIsRead) {
   EXPECT_EQ(run(made).edges, kLines);
 }
 
+TEST_F(GraphIngest, AColumnNamedWithASlashIsNotAPath) {
+  GraphIngestOptions made = options("a,b,in/w,out/w\nx,y,1,2\n");
+  made.force = false;
+  made.edges.header = true;
+  made.edges.weight = "in/w";
+  run(made);
+  made.edges.weight = "out/w";
+  EXPECT_THAT(error_text<Failure>([&] { run(made); }), HasSubstr("--force"));
+  made.force = true;
+  run(made);
+  EXPECT_THAT(GraphView(out_).edge_weight(), ElementsAre(2));
+}
+
 TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers) {
   GraphIngestOptions made = options("1 2\n007 7\n");
   std::vector<std::string> notes;

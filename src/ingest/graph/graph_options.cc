@@ -10,6 +10,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
+// Writes paths as `shown` returns them. The name of a column is not a path, even if it has slashes.
 template <typename Shown>
 Json to_json(const GraphIngestOptions& options, const Shown& shown) {
   const EdgeListOptions& edges = options.edges;
@@ -19,7 +20,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
   Json json = {{"format", "graph"},
                {"source", edges.source},
                {"target", edges.target},
-               {"weight", shown(edges.weight)},
+               {"weight", names_array(edges.weight) ? shown(edges.weight) : edges.weight},
                {"edge_features", edges.features},
                {"header", edges.header.value_or(false)},
                {"nodes", shown(nodes.table)},
@@ -76,7 +77,6 @@ Json graph_options_json(const GraphIngestOptions& options) {
 
 Json graph_inputs_json(const GraphIngestOptions& options) {
   Json json = to_json(options, whole_path);
-  json["weight"] = column_or_path(options.edges.weight);
   for (Json& feature : json["edge_features"]) feature = column_or_path(feature.get<std::string>());
   for (const fs::path& file : options.edges.files) json["edges"].push_back(whole_path(file));
   return json;
