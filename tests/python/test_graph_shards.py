@@ -162,6 +162,19 @@ def test_a_run_that_lies_is_refused(run, tmp_path, merge_error, seal):
         assert found in merge_error(tmp_path / "1", tmp_path / "2")
 
 
+@pytest.mark.parametrize("order", ["none", "degree"])
+def test_a_shard_that_counts_too_few_nodes_is_refused(run, tmp_path, merge_error, order):
+    words = [*Edges(tmp_path).texts(), "--ids", "dense", "--order", order]
+    for number in (1, 2):
+        run("plimsoll", "ingest", "graph", *words, "--shard", f"{number}/2", "--out", tmp_path / str(number))
+        path = tmp_path / str(number) / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest["edges"]["ids_end"] = 5
+        path.write_text(json.dumps(manifest))
+    error = merge_error(tmp_path / "1", tmp_path / "2")
+    assert "found an edge of node" in error and "make the shards again" in error
+
+
 def test_an_edge_of_no_node_is_named_by_its_line(run, bin_dir, tmp_path, merge_error):
     (tmp_path / "a.txt").write_text("5 9\n9 5\n")
     (tmp_path / "b.txt").write_text("5 5\n9 7\n")

@@ -385,6 +385,10 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
+    if (!table_.exists())
+      throw InputError(fmt::format(
+          "found an edge of node {}, expected a node that the shards count; make the shards again",
+          unknown.id));
     // An edge has an ID that is not in the node table: the list is read again to find its line.
     rules_.unknown = unknown.id;
     rules_.nodes = fmt::format(" that {} has", table_.path());
