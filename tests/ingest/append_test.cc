@@ -146,6 +146,23 @@ TEST_F(GraphAppend, ManyClassesNeedNoMemory) {
   EXPECT_EQ(GraphView(folder_ / "more").tables().classes, 4'000'000'001);
 }
 
+TEST_F(GraphAppend, ABaseMayHaveWideIndices) {
+  run(options("base", "0 1\n2 1\n1 0\n"));
+  run(appended("narrow", "3 1\n"));
+  {
+    const GraphView view(folder_ / "base");
+    GraphWriter wide(folder_ / "wide", false);
+    wide.append_row_ends(view.indptr().subspan(1));
+    const std::vector<int64_t> indices(view.indices().begin(), view.indices().end());
+    wide.append_indices(std::span(indices));
+    wide.publish(view.tables(), view.set().manifest().at("provenance"));
+  }
+  std::filesystem::remove_all(folder_ / "base");
+  std::filesystem::rename(folder_ / "wide", folder_ / "base");
+  run(appended("more", "3 1\n"));
+  EXPECT_EQ(content("more"), content("narrow"));
+}
+
 TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {
   constexpr int64_t kOld = 1000;
   InsertedNodes nodes(kOld);

@@ -75,8 +75,8 @@ class ListMerge {
         fmt::format("{}: {}; the data set is damaged, make it again", base_.set().folder().string(), what));
   }
   uint32_t neighbour(int64_t edge) const {
-    const int64_t old = base_.indices()[static_cast<size_t>(edge)];
-    if (old >= base_.nodes())
+    const int64_t old = base_.neighbour(edge);
+    if (old < 0 || old >= base_.nodes())
       throw damaged(
           fmt::format("edge {}: its neighbour {} is not one of {} nodes", edge, old, base_.nodes()));
     return static_cast<uint32_t>(nodes_.new_of_old(old));
