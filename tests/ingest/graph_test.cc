@@ -233,6 +233,24 @@ TEST_F(GraphIngest, AColumnNamedWithASlashIsNotAPath) {
   EXPECT_THAT(GraphView(out_).edge_weight(), ElementsAre(2));
 }
 
+TEST_F(GraphIngest, RowsOfTwoNamesWithOneHashAreNotTheSame) {
+  write_bytes(folder_ / "nodes.csv", "id\na\nb\n");
+  NodeTable table({.table = folder_ / "nodes.csv"});
+  table.scan([](std::string_view, const LineReader&) {});
+  const auto rows_of_one_hash = [&](std::array<uint32_t, 2> rows) {
+    ExternalSort row_of(
+        {.folder = folder_ / ".", .name = "rows", .payload = sizeof(uint32_t), .memory = 1 << 20});
+    for (const uint32_t row : rows) row_of.add(7, &row);
+    row_of.seal();
+    require_single_rows(row_of, table, {.texts = true});
+  };
+  EXPECT_THROW(rows_of_one_hash({0, 1}), HashCollision);
+  EXPECT_THAT(error_text<InputError>([&] {
+                rows_of_one_hash({1, 1});
+              }),
+              HasSubstr("nodes.csv:3: found the ID"));
+}
+
 TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers) {
   GraphIngestOptions made = options("1 2\n007 7\n");
   std::vector<std::string> notes;

@@ -109,7 +109,7 @@ void AppendBuild::scan_rows() {
     ids_end_ = std::max(ids_end_, id + 1);
   });
   row_of_->seal();
-  require_single_rows(*row_of_, table_);
+  require_single_rows(*row_of_, table_, rules_);
 }
 
 // The rows of new nodes must have the columns of those of the base.
@@ -251,18 +251,17 @@ NewRows AppendBuild::new_rows() const {
                 .x = StoredAs::parse(options_.features_dtype)};
   const Json error = base_.view.set().manifest().value(Json::json_pointer("/narrow/x/largest_error"), Json());
   if (error.is_number()) added.x.error_before = error.get<float>();
-  const GraphTables& old = base_.view.tables();
   if (!table_.has_ids() || options_.nodes.label.empty()) return added;
   for (int64_t c = 0; c < base_.view.tables().classes; ++c)
     added.classes.push_back(table_.class_of(old_label(c)));
   return added;
 }
+
 // Returns the label that a class of the base has in tables.
 std::string AppendBuild::old_label(int64_t c) const {
   const std::vector<std::string>& names = base_.view.tables().class_names;
   return names.empty() ? std::to_string(c) : names[static_cast<size_t>(c)];
 }
-
 
 // Returns the ID of an old node, for error texts.
 std::string AppendBuild::id_of(int64_t old) const {
@@ -343,13 +342,13 @@ GraphIngestResult append_graph(const GraphIngestOptions& options, const BaseGrap
   for (uint64_t seed = 0;; ++seed) {
     try {
       return AppendBuild(options, base, edges, seed, progress, files).run(provenance);
-    } catch (const HashCollision&) {
-      // Tries the next seed, with which the two texts have different hashes.
     } catch (const PaddedId& padded) {
       throw InputError(
           fmt::format("{}; the IDs of {} are numbers: remove the zeros, or ingest all files "
                       "together with --ids text",
                       padded.what(), base.view.set().folder().string()));
+    } catch (const HashCollision&) {
+      // Tries the next seed, with which the two texts have different hashes.
     }
   }
 }

@@ -372,7 +372,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
         "IDs "
         "0 .. V-1; leave --link out");
   scan_table();
-  if (row_of_) require_single_rows(*row_of_, table_);
+  if (row_of_) require_single_rows(*row_of_, table_, rules_);
   settle_dense();
   read_edges();
   announce_far_ids();

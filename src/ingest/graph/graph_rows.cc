@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "base/error.h"
 #include "base/hash64.h"
@@ -45,16 +44,36 @@ T value_at(const std::byte* bytes) {
 
 }  // namespace
 
-void require_single_rows(const ExternalSort& row_of, const NodeTable& table) {
+namespace {
+
+// Returns whether two rows, of which `first` is the earlier one, have the same ID.
+bool have_same_id(const NodeTableOptions& options, uint32_t first, uint32_t second) {
+  NodeTable table(options);
+  std::string id;
+  bool same = false;
+  uint32_t row = 0;
+  table.scan([&](std::string_view field, const LineReader&) {
+    if (row == first) id = field;
+    if (row == second) same = id == field;
+    ++row;
+  });
+  return same;
+}
+
+}  // namespace
+
+void require_single_rows(const ExternalSort& row_of, const NodeTable& table, const IdRules& rules) {
   ExternalSort::Reader rows = row_of.read();
   std::optional<uint64_t> last;
   uint32_t first_row = 0;
   while (rows.next()) {
     const auto row = value_at<uint32_t>(rows.payload());
-    if (last == rows.key())
+    if (last == rows.key()) {
+      if (rules.texts && !have_same_id(table.options(), first_row, row)) throw HashCollision();
       throw InputError(
           fmt::format("{}:{}: found the ID of line {} again, expected a row for each node; remove one",
                       table.path(), table.first_line() + row, table.first_line() + first_row));
+    }
     last = rows.key();
     first_row = row;
   }
@@ -80,7 +99,7 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
   // A record has the features, the values to predict, the class and the split.
   const size_t x_bytes = table.width() * sizeof(float);
   const size_t number_bytes = x_bytes + table.target_width() * sizeof(float);
-  std::vector<std::byte> record(number_bytes + sizeof(int64_t) + sizeof(int8_t));
+  Vector<std::byte, Tag::ingest> record(number_bytes + sizeof(int64_t) + sizeof(int8_t));
   const auto by_node = scratch.sort("rows", GraphScratch::kAlone, record.size(), table.rows());
   {
     ExternalSort::Reader nodes = node_of->read();
@@ -102,9 +121,9 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
   {
     RowColumns columns(table, writer);
     ExternalSort::Reader rows = by_node->read();
-    std::vector<float> x(table.width());
-    const std::vector<float> unknown(table.target_width(), std::numeric_limits<float>::quiet_NaN());
-    std::vector<float> targets(table.target_width());
+    Vector<float, Tag::ingest> x(table.width());
+    const Vector<float, Tag::ingest> unknown(table.target_width(), std::numeric_limits<float>::quiet_NaN());
+    Vector<float, Tag::ingest> targets(table.target_width());
     bool more = rows.next();
     int64_t missing = 0;
     for (int64_t node = 0; node < index.nodes(); ++node) {

@@ -11,8 +11,9 @@
 
 namespace plimsoll {
 
-/// Throws InputError if two rows of a table have the same ID. `row_of` maps IDs to rows, u32, and is sealed.
-void require_single_rows(const ExternalSort& row_of, const NodeTable& table);
+/// Throws InputError if two rows of a table have the same ID, or HashCollision if two IDs have the same hash.
+/// `row_of` maps IDs, or their hashes, to rows, u32.
+void require_single_rows(const ExternalSort& row_of, const NodeTable& table, const IdRules& rules);
 
 /// Writes x, y, the values to predict and the splits of a table whose row r belongs to node r.
 /// Errors: those of NodeTable and GraphWriter.

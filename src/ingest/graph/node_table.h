@@ -53,6 +53,7 @@ class NodeTable {
   size_t target_width() const {
     return options_.target_array.empty() ? 0 : static_cast<size_t>(targets_.columns());
   }
+  const NodeTableOptions& options() const { return options_; }
   /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
   /// Number of rows. For texts it is -1 until scan() has counted them.
