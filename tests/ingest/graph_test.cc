@@ -251,6 +251,22 @@ TEST_F(GraphIngest, RowsOfTwoNamesWithOneHashAreNotTheSame) {
               HasSubstr("nodes.csv:3: found the ID"));
 }
 
+TEST_F(GraphIngest, WideEdgesNeedNoMoreMemory) {
+  constexpr int64_t kEdges = 3000;
+  constexpr int64_t kWidth = 1024;
+  GraphIngestOptions made = options("");
+  const auto write = [&](const char* name, const char* dtype, int64_t width, const auto& values) {
+    NpyWriter writer(folder_ / name, dtype, {width});
+    writer.append(std::span(std::as_const(values)));
+    writer.finish();
+    return folder_ / name;
+  };
+  made.edges.files = {write("edges.npy", "<i8", 2, std::vector<int64_t>(2 * kEdges, 1))};
+  made.edges.features = {write("features.npy", "<f4", kWidth, std::vector<float>(kEdges * kWidth, 1))};
+  const LedgerCap cap(10 << 20);
+  EXPECT_EQ(run(made).edge_features, kWidth);
+}
+
 TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers) {
   GraphIngestOptions made = options("1 2\n007 7\n");
   std::vector<std::string> notes;

@@ -116,5 +116,13 @@ TEST_F(SimulateGraph, IsTheOldOneOrTheNewWhateverFails) {
   FaultTrials("/place/graph", make(1), make(2)).run();
 }
 
+TEST_F(SimulateGraph, CentresOfManyClassesAndFeaturesAreInTheBudget) {
+  GraphSimulation many = options();
+  many.classes = 2048;
+  many.features = 2048;
+  const LedgerCap cap(12 << 20);
+  EXPECT_THAT(error_text<BudgetExceeded>([&] { run(many); }), HasSubstr("raise the budget"));
+}
+
 }  // namespace
 }  // namespace plimsoll

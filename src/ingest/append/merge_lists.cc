@@ -209,7 +209,8 @@ class ListMerge {
   std::optional<uint32_t> last_;  // The last neighbour in this row.
   int64_t row_of_last_ = -1;
   Vector<uint32_t, Tag::ingest> neighbours_;
-  std::vector<float> values_, added_values_;  // Values of the current old edge and of the next new one.
+  Vector<float, Tag::ingest> values_;        // Values of the current old edge.
+  Vector<float, Tag::ingest> added_values_;  // Values of the next new edge.
 };
 
 }  // namespace

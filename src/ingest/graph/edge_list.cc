@@ -17,7 +17,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kArrayRows = 64 << 10;
+constexpr int64_t kArrayBytes = 1 << 20;  // Bytes of array edges, with their values, that are read at once.
 
 // The whole numbers of an array.
 class Numbers {
@@ -348,13 +348,15 @@ void EdgeList::read_arrays(const IdRules& rules,
         throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; fix the array",
                                      array.path(), row, value));
   };
+  const int64_t bytes = 2 * sizeof(uint64_t) + static_cast<int64_t>(values() * sizeof(float));
+  const int64_t rows = std::max<int64_t>(kArrayBytes / bytes, 1);
   EdgeBatch batch;
   int64_t row = rows_before_;
   for (const auto& paths : arrays_) {
     const ArrayPair pair(paths, options_.layout);
-    for (int64_t first = 0; first < pair.edges; first += kArrayRows) {
+    for (int64_t first = 0; first < pair.edges; first += rows) {
       batch.clear();
-      for (int64_t e = first; e < std::min(first + kArrayRows, pair.edges); ++e, ++row) {
+      for (int64_t e = first; e < std::min(first + rows, pair.edges); ++e, ++row) {
         batch.source.push_back(pair.source(e, rules));
         batch.target.push_back(pair.target(e, rules));
         if (has_weight()) add_values(weights, row, 1, batch);

@@ -1,15 +1,22 @@
 #include "ingest/graph/edge_row_writer.h"
 
+#include <algorithm>
+
 namespace plimsoll {
 
 EdgeRowWriter::EdgeRowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes,
                              const GraphScratch& scratch)
-    : writer_(writer), rules_(rules), nodes_(nodes), scratch_(scratch), loop_(rules.values(), 0.0F) {
+    : writer_(writer),
+      rules_(rules),
+      nodes_(nodes),
+      scratch_(scratch),
+      chunk_(std::clamp<size_t>(kNumbers / std::max<size_t>(rules.features, 1), 1, kChunk)),
+      loop_(rules.values(), 0.0F) {
   if (rules.weight) loop_[0] = 1;
-  indices_.reserve(kChunk);
+  indices_.reserve(chunk_);
   ends_.reserve(kChunk);
-  weights_.reserve(rules.weight ? kChunk : 0);
-  features_.reserve(rules.features * kChunk);
+  weights_.reserve(rules.weight ? chunk_ : 0);
+  features_.reserve(rules.features * chunk_);
 }
 
 void EdgeRowWriter::add_rows(int64_t row, std::span<const int64_t> ends, int64_t first,

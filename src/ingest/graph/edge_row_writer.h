@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "ingest/graph/graph_edges.h"
 #include "ingest/graph/graph_scratch.h"
@@ -37,7 +36,8 @@ class EdgeRowWriter {
   void finish();
 
  private:
-  static constexpr size_t kChunk = 16384;  // Edges or rows that are written at once.
+  static constexpr size_t kChunk = 16384;          // Maximum edges or rows that are written at once.
+  static constexpr size_t kNumbers = 16 * kChunk;  // Maximum features of these edges, unless one has more.
 
   void end_row();
   void put(uint32_t neighbour, const float* values) {
@@ -45,7 +45,7 @@ class EdgeRowWriter {
     if (rules_.weight) weights_.push_back(*values++);
     if (rules_.features > 0) features_.insert(features_.end(), values, values + rules_.features);
     ++edges_;
-    if (indices_.size() == kChunk) flush_edges();
+    if (indices_.size() == chunk_) flush_edges();
   }
   void flush_edges();
   void flush_rows();
@@ -54,7 +54,8 @@ class EdgeRowWriter {
   const EdgeRules& rules_;
   int64_t nodes_;
   const GraphScratch& scratch_;
-  std::vector<float> loop_;  // Values of an added self-loop: weight 1, features 0.
+  size_t chunk_;                     // Edges that are written at once.
+  Vector<float, Tag::output> loop_;  // Values of an added self-loop: weight 1, features 0.
   int64_t row_ = 0;
   bool looped_ = false;
   int64_t edges_ = 0;

@@ -130,7 +130,7 @@ void GraphEdges::write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& 
                             const std::function<void(int64_t)>& progress) const {
   EdgeRowWriter rows(writer, rules, nodes, scratch_);
   ExternalSort::Reader edges = sorted_->read();
-  std::vector<float> values(rules_.values());
+  Vector<float, Tag::ingest> values(rules_.values());
   std::optional<uint64_t> last;
   for (int64_t e = 0; edges.next(); ++e) {
     if (e % (int64_t{1} << 20) == 0) progress(e);

@@ -50,6 +50,7 @@ class MadeUpGraph {
     step_ = golden;
     while (std::gcd(step_, nodes_) != 1) ++step_;
     inverse_ = inverse_of(step_);
+    centres_.reserve(static_cast<size_t>(options.classes * options.features));
     for (int64_t c = 0; c < options.classes; ++c)
       for (int64_t f = 0; f < options.features; ++f) {
         const auto bits = philox_(philox_counter(Purpose::simulation, kCentres, static_cast<uint32_t>(c),
@@ -64,7 +65,7 @@ class MadeUpGraph {
   int64_t community(int64_t node) const { return community_at(place_of(node)); }
 
   // Computes the node's neighbours, ascending, without duplicates.
-  void neighbours(int64_t node, std::vector<uint32_t>& out) const {
+  void neighbours(int64_t node, Vector<uint32_t, Tag::ingest>& out) const {
     out.clear();
     const uint64_t place = place_of(node);
     const int64_t own = community_at(place);
@@ -143,9 +144,9 @@ class MadeUpGraph {
   const GraphSimulation& options_;
   Philox philox_;
   uint64_t nodes_;
-  uint64_t step_ = 1;     // Place p is node p * step_ mod V.
-  uint64_t inverse_ = 1;  // Node v is place v * inverse_ mod V.
-  std::vector<float> centres_;
+  uint64_t step_ = 1;                   // Place p is node p * step_ mod V.
+  uint64_t inverse_ = 1;                // Node v is place v * inverse_ mod V.
+  Vector<float, Tag::ingest> centres_;  // [classes, features].
 };
 
 // Some consecutive nodes, as columns.
@@ -155,8 +156,8 @@ struct Chunk {
   Vector<uint32_t, Tag::ingest> indices;
   Vector<float, Tag::ingest> x;
   Vector<int64_t, Tag::ingest> y;
-  std::array<std::vector<int64_t>, kGraphSplits.size()> splits;
-  std::vector<uint32_t> row;
+  std::array<Vector<int64_t, Tag::ingest>, kGraphSplits.size()> splits;
+  Vector<uint32_t, Tag::ingest> row;
 
   void make(const MadeUpGraph& graph, int64_t features, int64_t last) {
     degrees.clear();
@@ -188,11 +189,15 @@ struct Chunk {
 
 void require(const GraphSimulation& options) {
   if (options.nodes < 1 || options.nodes > int64_t{1} << 32)
-    throw UsageError("--nodes: expected 1 to 4294967296");
+    throw UsageError(fmt::format("--nodes {}: expected 1 to 4294967296; give another number", options.nodes));
   if (options.classes < 1 || options.classes > std::min<int64_t>(options.nodes, 65536))
-    throw UsageError("--classes: expected 1 to 65536, and no more than nodes");
-  if (options.features < 0 || options.features > 65536) throw UsageError("--features: expected 0 to 65536");
-  if (!(options.degree >= 0 && options.degree <= 1e6)) throw UsageError("--degree: expected 0 to 1000000");
+    throw UsageError(fmt::format(
+        "--classes {}: expected 1 to 65536, and no more than --nodes; give another number", options.classes));
+  if (options.features < 0 || options.features > 65536)
+    throw UsageError(
+        fmt::format("--features {}: expected 0 to 65536; give another number", options.features));
+  if (!(options.degree >= 0 && options.degree <= 1e6))
+    throw UsageError(fmt::format("--degree {}: expected 0 to 1000000; give another number", options.degree));
 }
 
 }  // namespace
