@@ -91,6 +91,7 @@ arrow::Result<Batches> open_parquet(const Source& source, arrow::MemoryPool* poo
 
 arrow::Result<Batches> open_ipc_stream(const Source& source, const arrow::ipc::IpcReadOptions& options,
                                        int64_t read_ahead) {
+  ARROW_RETURN_NOT_OK(source->Seek(0));  // A file on disk has no position after ReadAt().
   std::shared_ptr<arrow::io::InputStream> bytes = source;
   if (read_ahead > 0) {
     ARROW_ASSIGN_OR_RAISE(bytes, buffered(source, options.memory_pool, read_ahead));

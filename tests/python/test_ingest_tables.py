@@ -240,7 +240,9 @@ def test_reads_what_writers_write(ingest, tmp_path):
     arrow = tmp_path / "t.arrow"
     with pa.ipc.new_file(arrow, table.schema) as file:
         file.write_table(table)
-    for path in (arrow, tmp_path / "t.parquet"):
+    with pa.ipc.new_stream(tmp_path / "stream.arrow", table.schema) as file:
+        file.write_table(table, max_chunksize=2)
+    for path in (arrow, tmp_path / "stream.arrow", tmp_path / "t.parquet"):
         # Parquet has no runs.
         if path.suffix == ".parquet":
             pq.write_table(table.drop_columns(["runs"]), path, use_deprecated_int96_timestamps=True)
