@@ -141,3 +141,23 @@ def test_rows_as_seeds_need_a_data_set_with_cuts(bin_dir, tmp_path):
     assert done.returncode == 3
     assert f"{folder / 'tasks' / 'pay' / 'manifest.yaml'}: its seeds are the rows of its table" in done.stderr
     assert "val_timestamp of a data set in RelBench's folder format divides; found none; add tables of labels" in done.stderr
+
+
+def test_the_rows_of_an_event_table_that_becomes_edges_are_no_seeds(ingest, tmp_path):
+    folder = write(tmp_path / "set", orders_of(9, 7), {"pay": {"type": "regression", "table": "orders", "key": "null", "target": "paid"}}, "null")
+    manifest = folder / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("{user: users}", "{user: users, number: users}"))
+    refused = ingest(tmp_path / "graph", folder, "--as-edge", "orders", code=2)
+    assert "--as-edge orders: the task pay has the rows of this table as its seeds" in refused
+    ingest(tmp_path / "graph", folder)
+
+
+def test_cuts_in_the_wrong_order_are_refused(ingest, tmp_path):
+    """Rows between them would be seeds of both train and test."""
+    folder = write(tmp_path / "set", orders_of(9, 8), {"pay": {"type": "regression", "table": "orders", "key": "number", "target": "paid"}})
+    manifest = folder / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("2020-03-01", "2020-06-01"))
+    assert "found the val_timestamp 2020-06-01 after the test_timestamp 2020-05-01 12:00:00" in ingest(tmp_path / "graph", folder, code=3)
+    manifest.write_text(manifest.read_text().replace("2020-06-01", "2020-05-01 12:00:00"))
+    _, made = ingest(tmp_path / "graph", folder)
+    assert made["tasks"][0]["splits"][1]["seeds"] == 0

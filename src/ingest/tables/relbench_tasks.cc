@@ -85,6 +85,13 @@ void seed_from_rows(TaskSpec& task, const TableSpec& table, const TablesOptions&
   task.splits.clear();
   task.cuts = {.val = cut_of(options, "val_timestamp", where),
                .test = cut_of(options, "test_timestamp", where)};
+  if (task.cuts->val > task.cuts->test)
+    throw InputError(
+        fmt::format("{}: its seeds are the rows of its table; found the val_timestamp {} after the "
+                    "test_timestamp {} in the "
+                    "data set's manifest.yaml, expected it before; mend that manifest",
+                    where, options.words.value("val_timestamp", std::string()),
+                    options.words.value("test_timestamp", std::string())));
   task.words["entity_col"] = table.key.size() == 1 ? table.key[0] : "primary_key";
   task.words["time_col"] = table.time;
 }

@@ -72,6 +72,18 @@ bool is_stream(const TablesOptions& options) {
   return options.files.empty() && options.objects.empty();
 }
 
+// Seeds of a task are nodes, and rows of an event table become edges.
+void check_tasks(const TablesOptions& options) {
+  for (const TaskSpec& task : options.tasks) {
+    const auto table = std::ranges::find(options.tables, task.entity, &TableSpec::name);
+    if (table != options.tables.end() && table->as_edge)
+      throw UsageError(
+          fmt::format("--as-edge {}: the task {} has the rows of this table as its seeds, so they must be "
+                      "nodes; leave the option out, or remove the task's folder",
+                      task.entity, task.name));
+  }
+}
+
 class TablesBuild {
  public:
   TablesBuild(const TablesOptions& options, const TablesProgress& progress, FileSystem& files,
@@ -258,6 +270,7 @@ TablesResult TablesBuild::run(const Json& provenance, bool is_rehearsal) {
 
 TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
   check_specs(options.tables);
+  check_tasks(options);
   const Json provenance = make_provenance(sources_of(options), options_json(options));
   if (is_stream(options)) {
     require_free(options.out, options.force, {});
