@@ -285,3 +285,15 @@ def test_a_folder_that_cannot_be_read_is_an_error(bin_dir, tmp_path):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     (tmp_path / "t" / "year=2024").chmod(0o755)
     assert done.returncode == 3 and "year=2024: Permission denied" in done.stderr, done.stderr
+
+
+def test_another_value_of_a_partition_is_another_source(bin_dir, tmp_path):
+    (tmp_path / "t" / "year=2023").mkdir(parents=True)
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "t" / "year=2023" / "a.parquet")
+    command = [bin_dir / "plimsoll", "ingest", "tables", "--table", f"t={tmp_path / 't'}", "--out", tmp_path / "graph"]
+    first, second = (subprocess.run(command, capture_output=True, text=True) for _ in range(2))
+    assert first.returncode == second.returncode == 0 and "already" in second.stdout + second.stderr
+    for name in ("year=2022", "month=2023", "year=__HIVE_DEFAULT_PARTITION__"):
+        next((tmp_path / "t").iterdir()).rename(tmp_path / "t" / name)
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1 and "--force" in done.stderr

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -129,6 +130,21 @@ PartitionColumns::PartitionColumns(const TableFiles& table) {
       columns_[at].is_number = columns_[at].is_number && (!is_there || number_of(text));
     }
   }
+}
+
+std::string PartitionColumns::hash() const {
+  if (columns_.empty()) return "";
+  Hasher hasher;
+  const auto add = [&](const std::optional<std::string>& text) {
+    const int64_t bytes = text ? std::ssize(*text) : -1;
+    hasher.add(&bytes, sizeof bytes);
+    if (text) hasher.add(text->data(), text->size());
+  };
+  for (const Column& column : columns_) {
+    add(column.name);
+    for (const std::optional<std::string>& text : column.texts) add(text);
+  }
+  return hasher.hex64();
 }
 
 void PartitionColumns::append_to(ArrowSchema& schema) const {

@@ -19,6 +19,8 @@ class PartitionColumns {
   explicit PartitionColumns(const TableFiles& table);
 
   bool empty() const { return columns_.empty(); }
+  /// Returns a hash of the names and values of all files; "" if there are no columns.
+  std::string hash() const;
   /// Append the columns to the schema of a table, and to a batch of rows of one of the files. This object
   /// must outlive both.
   void append_to(ArrowSchema& schema) const;

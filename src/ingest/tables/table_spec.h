@@ -26,6 +26,8 @@ struct TableSpec {
   /// (smallest_budget.h), and again for each `autocomplete` task whose seeds are the rows of the table. A
   /// stream from a program can be opened only once.
   std::function<void(ArrowArrayStream&)> open;
+  /// Hash of the values that are in names of folders (PartitionColumns::hash()); empty: none.
+  std::string partitions = {};
   int64_t files = 0;                  ///< Number of the table's files; 0 for a stream from a program.
   std::vector<std::string> key = {};  ///< Columns of the table's key; empty: no key.
   std::string time = {};              ///< Column with the time from which a row is known; empty: no times.

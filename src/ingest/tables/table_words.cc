@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "ingest/tables/file_stream.h"
+#include "ingest/tables/partition_columns.h"
 #include "ingest/tables/table_sources.h"
 #include "io/location.h"
 
@@ -98,6 +99,7 @@ void add_table(const std::string& words, TablesOptions& options) {
   const TableFiles found = find_table_files(pattern);
   add_sources(found, options);
   table.files = std::ssize(found.files);
+  table.partitions = PartitionColumns(found).hash();
   table.open = [found](ArrowArrayStream& stream) { stream = stream_files(found); };
   options.tables.push_back(std::move(table));
 }

@@ -38,8 +38,9 @@ Json options_json(const TablesOptions& options) {
                       {"time_unit", table.time_unit},
                       {"foreign_keys", std::move(foreign)},
                       {"meanings", std::move(meanings)}});
-    // Listed only if used, because earlier versions did not have this option.
+    // Listed only if used, because earlier versions did not have these options.
     if (table.as_edge) tables.back()["as_edge"] = true;
+    if (!table.partitions.empty()) tables.back()["partitions"] = table.partitions;
   }
   Json json = {{"tables", std::move(tables)}, {"reverse", options.reverse}};
   for (const TaskSpec& task : options.tasks) json["tasks"].push_back(task.name);
