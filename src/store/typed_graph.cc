@@ -14,6 +14,25 @@ bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
+// Checks that the columns of a type's key have one value for each node. Keys that are 0, 1, ... have none.
+void require_key(const DataSetView& set, const ManifestPlace& type, int64_t nodes) {
+  if (!type.object.contains("key")) return;
+  for (const ManifestPlace& part : objects_of(set, type, "key")) {
+    text_of(set, part, "name");
+    if (!part.object.contains("column")) continue;
+    const std::string values = text_of(set, part, "column");
+    if (!part.object.contains("ptr")) {
+      require_rows(set, values, nodes);
+      static_cast<void>(set.column<int64_t>(values));
+      continue;
+    }
+    require_rows(set, text_of(set, part, "ptr"), nodes + 1);
+    const auto ptr = set.column<int64_t>(text_of(set, part, "ptr"));
+    require_rows(set, values, ptr.back());
+    static_cast<void>(set.column<uint8_t>(values));
+  }
+}
+
 // Checks the columns of a type, and the reasons given for columns that were left out.
 void require_columns(const DataSetView& set, const ManifestPlace& type, int64_t rows) {
   for (const ManifestPlace& column : objects_of(set, type, "columns")) require_column(set, column, rows);
@@ -66,6 +85,7 @@ void TypedGraphView::read_node_types() {
   for (const ManifestPlace& type : objects_of(set_, {set_.manifest(), ""}, "node_types")) {
     NodeTypeView view{.name = text_of(set_, type, "name")};
     view.nodes = count_of(set_, type, "nodes");
+    require_key(set_, type, view.nodes);
     require_columns(set_, type, view.nodes);
     if (const auto time = object_of(set_, type, "time")) {
       require_rows(set_, text_of(set_, *time, "column"), view.nodes);

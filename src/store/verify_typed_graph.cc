@@ -97,6 +97,18 @@ void verify_missing(const TypedGraphView& graph, const std::string& owner, const
                                    column.value("missing", Json()).dump()));
 }
 
+// Checks that the texts of a node type's key follow one another.
+void verify_key(const TypedGraphView& graph, const std::string& type, const Json& key,
+                TypeFindings& findings) {
+  for (const Json& part : key) {
+    if (!part.contains("ptr")) continue;
+    const auto ptr = graph.set().column<int64_t>(part["ptr"]);
+    if (ptr.front() != 0 || !std::ranges::is_sorted(ptr))
+      findings.push_back(
+          fmt::format("{}, key '{}': a text ends before it begins", type, part["name"].get<std::string>()));
+  }
+}
+
 void verify_columns(const TypedGraphView& graph, const std::string& type, const Json& columns,
                     TypeFindings& findings) {
   for (const Json& column : columns) {
@@ -137,9 +149,11 @@ void verify_tasks(const TypedGraphView& graph, TypeFindings& findings) {
 void verify_typed_graph(const std::filesystem::path& folder, TypeFindings& findings) {
   const TypedGraphView graph(folder);
   const Json& manifest = graph.set().manifest();
-  for (const Json& type : manifest["node_types"])
-    verify_columns(graph, fmt::format("node type '{}'", type["name"].get<std::string>()), type["columns"],
-                   findings);
+  for (const Json& type : manifest["node_types"]) {
+    const std::string name = fmt::format("node type '{}'", type["name"].get<std::string>());
+    verify_key(graph, name, type.value("key", Json::array()), findings);
+    verify_columns(graph, name, type["columns"], findings);
+  }
   for (size_t at = 0; at < graph.edge_types().size(); ++at)
     verify_columns(graph, text_of_type(graph.edge_types()[at]), manifest["edge_types"][at]["columns"],
                    findings);

@@ -105,6 +105,19 @@ TEST_F(TypedGraph, AManifestThatDoesNotAgreeIsRefused) {
             "node_types[0].columns[0] is no object"},
            {[&](Json& manifest) { node(manifest)["columns"][0]["column"] = "none"; }, "no column 'none'"},
            {[&](Json& manifest) { node(manifest)["time"]["column"] = "e.indices"; }, "e.indices"},
+           {[&](Json& manifest) { node(manifest)["key"] = 3; }, "node_types[0].key is no list"},
+           {[&](Json& manifest) {
+              node(manifest)["key"] = {{{"name", "id"}, {"column", "none"}}};
+            },
+            "no column 'none'"},
+           {[&](Json& manifest) {
+              node(manifest)["key"] = {{{"name", "id"}, {"column", "e.indices"}}};
+            },
+            "e.indices"},
+           {[&](Json& manifest) {
+              node(manifest)["key"] = {{{"name", "id"}, {"column", "e.indices"}, {"ptr", "e.indptr"}}};
+            },
+            "column 'e.indptr' has 3 rows, expected 4"},
            {[&](Json& manifest) { edge(manifest)["target"] = "nobody"; }, "no node type 'nobody'"},
            {[&](Json& manifest) { edge(manifest)["target"] = "orders"; },
             "column 'e.indptr' has 3 rows, expected 4"},

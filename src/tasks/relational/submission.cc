@@ -27,7 +27,7 @@ const Json& entry_named(const Json& list, const std::string& name) {
 class KeyTexts {
  public:
   KeyTexts(const DataSetView& set, const Json& type) {
-    const Json& keys = type.at("key");
+    const Json keys = type.value("key", Json::array());
     if (keys.empty()) {
       require_row_numbers(type);
       return;
@@ -38,19 +38,26 @@ class KeyTexts {
                       std::string(type.at("name")), keys.size()));
     const Json& key = keys.front();
     if (!key.contains("column")) return;  // Keys are the indices of the nodes.
+    name_ = key.at("column");
     if (key.contains("ptr")) {
-      letters_ = set.column<uint8_t>(key.at("column"));
+      letters_ = set.column<uint8_t>(name_);
       ptr_ = set.column<int64_t>(key.at("ptr"));
     } else {
-      numbers_ = set.column<int64_t>(key.at("column"));
+      numbers_ = set.column<int64_t>(name_);
     }
   }
 
   std::string of(int64_t node) const {
     const auto at = static_cast<size_t>(node);
-    if (!ptr_.empty())
+    if (!ptr_.empty()) {
+      if (ptr_[at] < 0 || ptr_[at + 1] < ptr_[at] || ptr_[at + 1] > std::ssize(letters_))
+        throw InputError(
+            fmt::format("{}.npy: found the text {} .. {} of {} bytes for node {}; ingest the tables "
+                        "again",
+                        name_, ptr_[at], ptr_[at + 1], letters_.size(), node));
       return csv_field({reinterpret_cast<const char*>(letters_.data()) + ptr_[at],
                         static_cast<size_t>(ptr_[at + 1] - ptr_[at])});
+    }
     return std::to_string(numbers_.empty() ? node : numbers_[at]);
   }
 
@@ -65,6 +72,7 @@ class KeyTexts {
           std::string(type.at("name")), left_out));
   }
 
+  std::string name_;  // The column, for messages.
   std::span<const uint8_t> letters_;
   std::span<const int64_t> ptr_, numbers_;
 };
