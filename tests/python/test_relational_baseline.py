@@ -1,6 +1,7 @@
 """`plimsoll evaluate --baseline`: LightGBM on columns of history, beside the network of linked tables."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -148,3 +149,12 @@ def test_orders_that_no_seed_can_see_change_no_prediction(run, orders, tmp_path,
         run("plimsoll", "evaluate", tmp_path / f"{name}.run", "--data", tmp_path / name, "--baseline")
         found.append([np.load(tmp_path / f"{name}.run" / "baseline" / f"{split}.npy") for split in ("val", "test")])
     assert all(np.array_equal(*pair) for pair in zip(*found))
+
+
+def test_ctrl_c_during_the_baseline_is_no_error_of_it(bin_dir, trained, made, tmp_path, monkeypatch):
+    folder = trained()
+    (tmp_path / "python").write_text("#!/bin/sh\nkill -INT $PPID\nexit 130\n")  # A terminal sends the signal to both.
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setenv("PLIMSOLL_PYTHON", str(tmp_path / "python"))
+    done = subprocess.run([bin_dir / "plimsoll", "evaluate", folder, "--data", made, "--baseline"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == -signal.SIGINT and "pip install" not in done.stderr

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "io/npy.h"
 #include "run/python_program.h"
 
@@ -45,6 +46,7 @@ void train_baseline(const RunEvaluation& asked) {
                         std::filesystem::absolute(asked.data).string(), "--threads",
                         std::to_string(asked.memory.threads)});
   barrier(asked.exchange);
+  throw_if_interrupted("LightGBM was trained");  // A terminal sends the signal to both processes.
   if (code != 0)
     throw UsageError(fmt::format(
         "--baseline: `{} -m plimsoll.baseline` failed ({}); its message is above. It needs the package with "

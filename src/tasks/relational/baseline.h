@@ -15,7 +15,7 @@ inline constexpr const char* kBaseline = "lightgbm";
 /// Trains LightGBM on columns of history, in a Python process outside of the budget (`python -m
 /// plimsoll.baseline`), which writes its predictions to the folder `baseline` of the run. On rank 0 only; the
 /// other ranks wait, and do not learn whether it failed. Errors: UsageError on rank 0 if the process cannot
-/// start or fails; a process that fails has printed the reason.
+/// start or fails; a process that fails has printed the reason. Interrupted.
 void train_baseline(const RunEvaluation& asked);
 
 /// Returns the baseline's predictions for the labelled seeds of a split: probabilities [seeds, outputs], one
