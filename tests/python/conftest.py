@@ -78,7 +78,7 @@ def seal(bin_dir):
         done = subprocess.run([str(bin_dir / "plimsoll"), "verify", str(folder), "--json"], capture_output=True, text=True)
         manifest = json.loads((folder / "manifest.json").read_text())
         for finding in json.loads(done.stdout)["findings"]:
-            if found := re.match(r"column '(\w+)': its checksum is (\w+),", finding):
+            if found := re.match(r"column '([^']+)': its checksum is (\w+),", finding):
                 manifest["columns"][found[1]]["xxh3"] = found[2]
         (folder / "manifest.json").write_text(json.dumps(manifest))
 

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from relational_data import orders_table, write_folder, write_recipe
+from relational_data import DAY, START, orders_table, write_folder, write_recipe
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -20,18 +20,20 @@ def folder(tmp_path):
 
 @pytest.fixture
 def train(bin_dir, tmp_path):
-    """train(source): ingests and trains, and returns the summary; or stderr of exit code `code`. `edit` changes the manifest."""
+    """train(*source): ingests and trains, and returns the summary; or stderr of exit code `code`. `edit` changes the manifest,
+    `edit_files` the folder of the graph."""
 
-    def call(source, task="busy", code=0, edit=None, arguments=()):
+    def call(*source, task="busy", code=0, edit=None, edit_files=None, ingest=(), arguments=()):
         graph = tmp_path / "graph"
         shutil.rmtree(graph, ignore_errors=True)
         shutil.rmtree(tmp_path / "run", ignore_errors=True)
-        ingest = [bin_dir / "plimsoll", "ingest", "tables", source, "--reverse", "--out", graph]
-        subprocess.run(ingest, check=True, capture_output=True)
+        subprocess.run([bin_dir / "plimsoll", "ingest", "tables", *source, "--reverse", "--out", graph, *ingest], check=True, capture_output=True)
         if edit:
             manifest = json.loads((graph / "manifest.json").read_text())
             edit(manifest)
             (graph / "manifest.json").write_text(json.dumps(manifest))
+        if edit_files:
+            edit_files(graph)
         recipe = write_recipe(tmp_path / "recipe.yaml", task)
         done = subprocess.run([bin_dir / "plimsoll", "train", recipe, "--data", graph, "--run", tmp_path / "run", "--json",
                                *arguments], capture_output=True, text=True, timeout=600)
@@ -83,6 +85,94 @@ def test_a_task_of_an_unknown_table_is_refused(folder, train):
 def test_a_foreign_key_or_time_cannot_be_hidden(folder, train, column):
     replace(folder / "tasks" / "busy" / "manifest.yaml", "sql:", f"remove_columns: [[orders, {column}]]\nsql:")
     assert f"hides orders.{column}, which is a" in train(folder, code=3)
+
+
+@pytest.mark.parametrize(("column", "what"), [("user", "foreign key or time"), ("at", "foreign key or time"), ("price", None), ("item", None)])
+def test_the_ends_and_times_of_an_event_table_cannot_be_hidden(folder, train, column, what):
+    replace(folder / "manifest.yaml", "tables:", "tables:\n  visits: {pkey: null, time_col: at, fkeys: {user: users, shop: shops}}")
+    visits = pq.read_table(folder / "db" / "orders.parquet").select(["at", "user", "shop", "price"])
+    pq.write_table(visits.append_column("item", [[None] * len(visits)]), folder / "db" / "visits.parquet")
+    replace(folder / "tasks" / "busy" / "manifest.yaml", "sql:", f"remove_columns: [[visits, {column}]]\nsql:")
+    found = train(folder, code=3 if what else 0, ingest=("--as-edge", "visits"))
+    assert not what or f"hides visits.{column}, which is a {what}" in found
+
+
+def test_a_column_of_a_composite_foreign_key_cannot_be_hidden(folder, train):
+    orders = pq.read_table(folder / "db" / "orders.parquet")
+    wards = orders.group_by(["user", "shop"]).aggregate([]).drop_null()
+    pq.write_table(wards, folder / "db" / "wards.parquet")
+    tables = [f"--table={name}={folder}/db/{name}.parquet:{words}" for name, words in {
+        "users": "key=user", "wards": "key=(user,shop)", "orders": "key=order,time=at,user->users,(user,shop)->wards"}.items()]
+    replace(folder / "tasks" / "busy" / "manifest.yaml", "sql:", "remove_columns: [[orders, shop]]\nsql:")
+    assert "hides orders.shop, which is a foreign key" in train(*tables, "--task", folder / "tasks" / "busy", code=3)
+
+
+@pytest.mark.parametrize(("column", "place", "value", "found"), [
+    ("tasks.busy.train.nodes", 3, 40, "task busy, split train: row 3 is the node 40, expected one of 40 of the type users"),
+    ("orders.values.colour", -1, 3, "column 'orders.values.colour', node 2999: found the code 3, expected one below 3"),
+])
+def test_damaged_columns_are_named(folder, train, seal, column, place, value, found):
+    def edit(graph):
+        values = np.load(graph / f"{column}.npy")
+        values[place] = value
+        np.save(graph / f"{column}.npy", values)
+        seal(graph)
+
+    # Rolling histories reach the last row, which is after the training cut.
+    late = ("-O", "relational.test_history=rolling", "-O", "sampling.fan_outs=[200, 200]")
+    if "orders" in column:
+        change(folder / "tasks" / "busy" / "test.parquet", lambda table: table.set_column(0, "timestamp", pa.array(
+            [START + 200 * DAY] * len(table), pa.timestamp("s"))))
+    assert found in train(folder, edit_files=edit, arguments=late, code=3)
+
+
+def test_a_time_of_an_edge_type_that_is_no_word_is_named(folder, train):
+    def edit(manifest):
+        manifest["edge_types"][0]["time"] = "never"
+
+    assert "found the time 'never', expected source, target or edge" in train(folder, edit=edit, code=3)
+
+
+def test_a_label_beyond_32_bits_is_refused(folder, train):
+    def huge(table):
+        return table.set_column(2, "label", pa.array([1e39, *table["label"].to_pylist()[1:]]))
+
+    change(folder / "tasks" / "count" / "train.parquet", huge)
+    assert "row 0 of the split train has the label 1e+39, expected a finite number of 32 bits" in train(folder, task="count", code=3)
+
+
+def test_classes_are_the_same_in_splits_with_other_codes(folder, train, run, tmp_path):
+    """Texts are numbered by those of train, in the order of their bytes; others are unknown."""
+    texts = {"train": ["quiet", "loud"], "val": ["loud", "a new one", "quiet"], "test": ["zero", "loud"]}
+    for split, words in texts.items():
+        change(folder / "tasks" / "busy" / f"{split}.parquet", lambda table, words=words: table.set_column(
+            2, "label", pa.array([words[row % len(words)] for row in range(len(table))])))
+    train(folder)
+    run("plimsoll", "predict", tmp_path / "run", "--data", tmp_path / "graph", "--out", tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["class_names"] == ["loud", "quiet"]
+    run("plimsoll", "evaluate", tmp_path / "run", "--data", tmp_path / "graph")
+    splits = json.loads((tmp_path / "run" / "evaluation.json").read_text())["splits"]
+    assert [split["items"] for split in splits] == [54, 60]
+
+
+def test_damaged_keys_are_named(bin_dir, folder, train, seal, tmp_path):
+    """`predict --csv` writes the keys of the seeds."""
+    for path in (folder / "db" / "users.parquet", folder / "db" / "orders.parquet", *(folder / "tasks").glob("*/*.parquet")):
+        change(path, lambda table: table.set_column(table.column_names.index("user"), "user", table["user"].cast(pa.string())))
+    replace(folder / "manifest.yaml", "val_timestamp", "name: set\nval_timestamp")
+
+    def edit(graph):
+        ends = np.load(graph / "users.key_ptr.user.npy")
+        ends[1] = 10**12
+        np.save(graph / "users.key_ptr.user.npy", ends)
+        seal(graph)
+
+    train(folder, edit_files=edit)
+    done = subprocess.run([bin_dir / "plimsoll", "predict", tmp_path / "run", "--data", tmp_path / "graph", "--out", tmp_path / "out",
+                           "--csv"], capture_output=True, text=True)
+    assert done.returncode == 3 and "users.key.user.npy: found the text 0 .. 1000000000000" in done.stderr, done.stderr
+    verified = subprocess.run([bin_dir / "plimsoll", "verify", tmp_path / "graph"], capture_output=True, text=True)
+    assert verified.returncode == 3 and "key 'user': a text ends before it begins" in verified.stdout + verified.stderr
 
 
 @pytest.mark.parametrize("text", ["2024-02-31", "2024-03-01T00:00:00+05:00", "2024-03-01 00:00:00.5"])

@@ -36,7 +36,7 @@ void LabelVectors::read_lists(const DataSetView& set, const Json& target) {
   ptr_ = set.column<int64_t>(target.at("ptr"));
   if (std::ssize(ptr_) != seeds_ + 1)
     throw InputError(place_ + ": its lists are not those of its seeds; ingest the tables again");
-  for (const std::string& text : target_vocabulary(set, target, place_)) {
+  for (const std::string_view text : target_vocabulary(set, target, place_)) {
     const std::optional<int64_t> label = parse_number<int64_t>(text);
     if (label != 0 && label != 1)
       throw InputError(

@@ -97,7 +97,7 @@ void NodeInputs::add(const DataSetView& set, const Json& column) {
   NumberColumn stored(set, column.at("column"), column.value("valid", std::string()));
   if (*found == StoredMeaning::category) {
     const NumberColumn vocabulary(set, column.at("vocabulary_ptr"), "");
-    Category category{std::move(stored), {}};
+    Category category{column.at("column"), std::move(stored), {}};
     category.code.resize(static_cast<size_t>(std::max<int64_t>(vocabulary.size() - 1, 0)), 0);
     learn(category);
     categories_.push_back(std::move(category));
@@ -168,13 +168,17 @@ void NodeInputs::learn(Number& number, const std::string& name) const {
   }
 }
 
+int64_t NodeInputs::Category::value_of(int64_t node) const {
+  const int64_t value = column.whole(node);
+  if (value < std::ssize(code)) return value;
+  throw InputError(
+      fmt::format("column '{}', node {}: found the code {}, expected one below {}; run `plimsoll verify`",
+                  name, node, value, code.size()));
+}
+
 void NodeInputs::learn(Category& category) const {
-  const auto values = std::ssize(category.code);
   each_known([&](int64_t node) {
-    const int64_t value = category.column.whole(node);
-    if (value >= values)
-      throw InputError(fmt::format("node {} has the code {}, expected one below {}; run `plimsoll verify`",
-                                   node, value, values));
+    const int64_t value = category.value_of(node);
     if (value >= 0) category.code[static_cast<size_t>(value)] = 1;
   });
   for (int32_t& code : category.code)
@@ -205,8 +209,8 @@ void NodeInputs::write(int64_t node, int64_t seed_time, float* numbers, int32_t*
   }
   for (const MultiCategory& list : lists_) numbers = list.write(node, numbers);
   for (const Category& category : categories_) {
-    const int64_t value = category.column.whole(node);
-    *codes = value < 0 ? 0 : category.code.at(static_cast<size_t>(value));
+    const int64_t value = category.value_of(node);
+    *codes = value < 0 ? 0 : category.code[static_cast<size_t>(value)];
     codes += stride;
   }
   const double now = static_cast<double>(seed_time) / kNanosecondsPerDay;

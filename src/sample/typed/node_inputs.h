@@ -69,7 +69,11 @@ class NodeInputs {
     bool has_indicator = false;
   };
   struct Category {
+    std::string name;
     NumberColumn column;
+    // Returns the code of the vocabulary that a node has; negative if the value is missing. Errors:
+    // InputError for one beyond the vocabulary.
+    int64_t value_of(int64_t node) const;
     Vector<int32_t, Tag::columns> code;  // Code of each value of the vocabulary.
     int64_t codes = 1;
   };

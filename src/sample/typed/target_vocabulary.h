@@ -1,17 +1,19 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/json.h"
+#include "memory/vector.h"
 #include "store/data_set.h"
 
 namespace plimsoll {
 
-/// Returns the text of each code of a task's targets. A valid data set has them in the order of their bytes.
-/// `target` is the entry of the targets in the manifest, and `place` names them in messages. Errors:
-/// InputError for a damaged vocabulary.
-std::vector<std::string> target_vocabulary(const DataSetView& set, const Json& target,
-                                           const std::string& place);
+/// The texts of the codes of a task's targets, in the order of their bytes. They refer to mapped columns.
+using TargetVocabulary = Vector<std::string_view, Tag::columns>;
+
+/// Returns the texts of the codes of a task's targets. `target` is their entry in the manifest, and `place`
+/// names them in messages. Errors: InputError for a damaged vocabulary; BudgetExceeded.
+TargetVocabulary target_vocabulary(const DataSetView& set, const Json& target, const std::string& place);
 
 }  // namespace plimsoll

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "sample/typed/target_vocabulary.h"
 
 namespace plimsoll {
 namespace {
@@ -31,6 +30,18 @@ const TaskView& find_seed_task(const TypedGraphView& graph, const std::string& n
 
 const Json& entry_named(const Json& list, const std::string& name) {
   return *std::ranges::find_if(list, [&](const Json& entry) { return entry.at("name") == name; });
+}
+
+bool has_name(const Json& list, const std::string& name) {
+  return std::ranges::any_of(list, [&](const Json& entry) { return entry.at("name") == name; });
+}
+
+// Returns whether an edge type was made from a foreign key that has this column: "f2p_a+b" has a and b.
+bool has_key_column(const std::string& edge_type, const std::string& column) {
+  constexpr std::string_view kPrefix = "f2p_";
+  if (!edge_type.starts_with(kPrefix)) return false;
+  const std::string columns = "+" + edge_type.substr(kPrefix.size()) + "+";
+  return columns.find("+" + column + "+") != std::string::npos;
 }
 
 }  // namespace
@@ -72,10 +83,10 @@ void TaskSeeds::name_classes(const TypedGraphView& graph) {
     if (parts_[part].values && parts_[part].texts.empty() != class_names_.empty())
       refuse(splits_[part].name,
              "labels are texts in one split and numbers in another; store both in one type");
-    for (const std::string& text : parts_[part].texts) {
-      const auto found = std::ranges::find(class_names_, text);
-      parts_[part].class_of_code.push_back(found == class_names_.end() ? kUnknownClass
-                                                                       : found - class_names_.begin());
+    for (const std::string_view text : parts_[part].texts) {
+      const auto found = std::ranges::lower_bound(class_names_, text);
+      parts_[part].class_of_code.push_back(
+          found == class_names_.end() || *found != text ? kUnknownClass : found - class_names_.begin());
     }
   }
   if (class_names_.empty()) return;
@@ -122,6 +133,13 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
         place + ": found no labels; add the column of labels to its table, then ingest the tables again");
   if (seeds.times.empty() && !seeds.nodes.empty())
     throw InputError(place + ": seeds have no times, but a model needs the time of each seed");
+  const int64_t nodes = graph.node_type(entity_).nodes;
+  const auto bad = std::ranges::find_if(seeds.nodes, [&](uint32_t node) { return node >= nodes; });
+  if (bad != seeds.nodes.end())
+    throw InputError(
+        fmt::format("{}: row {} is the node {}, expected one of {} of the type {}; ingest the "
+                    "tables again",
+                    place, bad - seeds.nodes.begin(), *bad, nodes, entity_));
   splits_.push_back({seeds.split, splits_.empty() ? 0 : this->seeds(), std::ssize(seeds.nodes)});
   parts_.push_back({&seeds});
   if (!split.contains("target")) return;
@@ -147,20 +165,30 @@ void TaskSeeds::add_split(const TypedGraphView& graph, const SeedsView& seeds, c
 
 // If the task hides a foreign key or the times of rows, models would still read its edges or these times.
 void TaskSeeds::require_hidable(const TypedGraphView& graph) const {
+  const auto refuse = [&](const std::string& table, const std::string& column, const char* what) {
+    throw InputError(fmt::format(
+        "{}: task {} hides {}.{}, which is a {} and would still be read; ingest the tables without it",
+        graph.set().folder().string(), name_, table, column, what));
+  };
   for (const Json& type : graph.set().manifest().at("node_types")) {
     const std::string table = type.at("name");
     for (const std::string& column : hidden(table)) {
-      const bool is_time = type.contains("time") && type.at("time").is_object() &&
-                           type.at("time").value("name", std::string()) == column;
-      const std::string edges_of_key = "f2p_" + column;
-      const bool is_key = std::ranges::any_of(graph.edge_types(), [&](const EdgeTypeView& edges) {
-        return edges.source == table && edges.name == edges_of_key;
-      });
-      if (is_time || is_key)
-        throw InputError(fmt::format(
-            "{}: task {} hides {}.{}, which is a {} and would still be read; ingest the tables without it",
-            graph.set().folder().string(), name_, table, column, is_time ? "time" : "foreign key"));
+      if (type.contains("time") && type.at("time").is_object() &&
+          type.at("time").value("name", std::string()) == column)
+        refuse(table, column, "time");
+      if (std::ranges::any_of(graph.edge_types(), [&](const EdgeTypeView& edges) {
+            return edges.source == table && has_key_column(edges.name, column);
+          }))
+        refuse(table, column, "foreign key");
     }
+  }
+  // The manifest lists all columns of an event table but its keys and its time.
+  for (const Json& type : graph.set().manifest().at("edge_types")) {
+    const std::string table = type.at("name");
+    for (const std::string& column : hidden(table))
+      if (type.contains("left_out") && !has_name(type.at("columns"), column) &&
+          !has_name(type.at("left_out"), column))
+        refuse(table, column, "foreign key or time");
   }
 }
 
@@ -232,9 +260,11 @@ double TaskSeeds::value(int64_t seed) const {
     return known < 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(known);
   }
   const double found = values->at(row);
-  if (std::isinf(found))
-    throw InputError(fmt::format("task {}: row {} of the split {} has the label {}, expected a finite number",
-                                 name_, row, splits_[part].name, found));
+  if (std::isinf(static_cast<float>(found)))
+    throw InputError(fmt::format(
+        "task {}: row {} of the split {} has the label {}, expected a finite number of 32 bits; store "
+        "it in a larger unit",
+        name_, row, splits_[part].name, found));
   return found;
 }
 

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "sample/typed/label_vectors.h"
 #include "sample/typed/number_column.h"
+#include "sample/typed/target_vocabulary.h"
 #include "store/typed_graph.h"
 
 namespace plimsoll {
@@ -92,7 +93,7 @@ class TaskSeeds {
   int64_t label(int64_t seed) const;
   /// Returns the texts of the classes by number if labels are texts, in the order of their bytes; otherwise
   /// nothing. They are the texts of the split train.
-  const std::vector<std::string>& class_names() const { return class_names_; }
+  const TargetVocabulary& class_names() const { return class_names_; }
   /// Returns whether the target is a column of the entity's table.
   bool completes_column() const { return completes_column_; }
 
@@ -109,9 +110,9 @@ class TaskSeeds {
     std::span<const int64_t> ptr = {};        // [seeds + 1] The lists of a recommendation.
     std::span<const uint32_t> lists = {};
     std::optional<LabelVectors> labels = {};  // Set if there are several labels.
-    std::vector<std::string> texts = {};      // The texts of codes, if labels are texts.
-    std::vector<int64_t> class_of_code =
-        {};  // The class of each text; negative if it is not in the split train.
+    TargetVocabulary texts = {};              // The texts of codes, if labels are texts.
+    // The class of each text; negative if it is not in the split train.
+    Vector<int64_t, Tag::columns> class_of_code = {};
   };
   size_t part_of(int64_t seed) const;
   void add_split(const TypedGraphView& graph, const SeedsView& seeds, const Json& split);
@@ -122,7 +123,7 @@ class TaskSeeds {
   void require_hidable(const TypedGraphView& graph) const;
 
   std::string name_, entity_, destination_;
-  std::vector<std::string> class_names_;
+  TargetVocabulary class_names_;
   int64_t list_length_ = 0, target_width_ = 0;
   SeedTask kind_ = SeedTask::regression;
   std::vector<Split> splits_;

@@ -24,9 +24,14 @@ size_t type_named(const TypedGraphView& graph, const std::string& name) {
 EdgeTime edge_time_of(const TypedGraphView& graph, const EdgeTypeView& type) {
   if (type.time.empty() || type.indices.empty()) return EdgeTime::none;
   if (!type.times.empty()) return EdgeTime::own;
-  const EdgeTime found = parse_word<EdgeTime>(type.time, "time of an edge type");
+  const std::optional<EdgeTime> found = find_word<EdgeTime>(type.time);
+  if (!found)
+    throw InputError(fmt::format(
+        "{}: edge type {} -{}-> {}: found the time '{}', expected source, target or edge; ingest the tables "
+        "again",
+        (graph.set().folder() / "manifest.json").string(), type.source, type.name, type.target, type.time));
   const NodeTypeView& node = graph.node_type(found == EdgeTime::source ? type.source : type.target);
-  return node.time.empty() ? EdgeTime::none : found;
+  return node.time.empty() ? EdgeTime::none : *found;
 }
 
 TypedTopology topology_of(const TypedGraphView& graph) {

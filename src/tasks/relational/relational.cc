@@ -55,10 +55,11 @@ class Relational final : public Task {
         request.csv && request.rehearsal == nullptr ? Submission::of(data) : std::nullopt;
     const int64_t embedding = request.embeddings ? model->embedding() : 0;
     const auto objective = make_predictions(*model, data.seeds().seeds(), request.embeddings);
+    const TargetVocabulary& names = data.seeds().seeds().class_names();
     PredictionWriter writer(request, {.kind = kind_of(*model, data.seeds().seeds()),
                                       .outputs = objective->outputs() - embedding,
                                       .embedding = embedding,
-                                      .class_names = data.seeds().seeds().class_names()});
+                                      .class_names = {names.begin(), names.end()}});
     predict_blocks(data.source(), *objective, request, writer);
     if (request.rehearsal != nullptr) return 0;
     const int64_t rows = writer.publish(data.unit(), data.identity());
