@@ -40,8 +40,8 @@ bool has_name(const Json& list, const std::string& name) {
 bool has_key_column(const std::string& edge_type, const std::string& column) {
   constexpr std::string_view kPrefix = "f2p_";
   if (!edge_type.starts_with(kPrefix)) return false;
-  const std::string columns = "+" + edge_type.substr(kPrefix.size()) + "+";
-  return columns.find("+" + column + "+") != std::string::npos;
+  const std::string columns = fmt::format("+{}+", edge_type.substr(kPrefix.size()));
+  return columns.find(fmt::format("+{}+", column)) != std::string::npos;
 }
 
 }  // namespace
