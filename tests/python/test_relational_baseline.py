@@ -124,6 +124,15 @@ def test_python_that_does_not_exist_is_named(bin_dir, trained, made, monkeypatch
     assert done.returncode == 2 and "PLIMSOLL_PYTHON" in done.stderr
 
 
+def test_a_data_set_without_the_task_of_the_run_is_named(tmp_path):
+    users = pa.table({"id": np.arange(3), "age": [20.0, 30.0, 40.0]})
+    plimsoll.ingest.tables({"users": users}, tmp_path / "graph", keys={"users": "id"})
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "recipe.yaml").write_text("task: relational\nseed: 42\nrelational:\n  task: busy\n")
+    with pytest.raises(plimsoll.InputError, match="graph: has no task 'busy'.*give the data set of the run"):
+        history.BaselineRun(tmp_path / "run", tmp_path / "graph")
+
+
 def test_other_tasks_refuse_a_baseline(bin_dir, run, tmp_path):
     run("plimsoll", "simulate", "graph", "--out", tmp_path / "giant", "--nodes", "200", "--features", "2", "--classes", "2")
     run("plimsoll", "train", "node_classification", "--data", tmp_path / "giant", "--run", tmp_path / "run", "-O", "training.max_epochs=1")

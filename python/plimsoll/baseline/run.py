@@ -25,7 +25,11 @@ class BaselineRun:
         if self._recipe.get("task") != "relational":
             raise UsageError(f"{run}: the run has the task {self._recipe.get('task')!r}; a baseline is for the task 'relational'")
         self.graph = TypedGraph(data)
-        self.task: Task = self.graph.tasks[self._recipe["relational.task"]]
+        name = self._recipe.get("relational.task", "")
+        if name not in self.graph.tasks:
+            raise InputError(f"{data}: has no task {name!r}, which the run {run} is about, but {list(self.graph.tasks)}; give the data "
+                             "set of the run")
+        self.task: Task = self.graph.tasks[name]
         self.folder = run / "baseline"
         self.seed = int(self._recipe["seed"])
         self._last = self._last_time()
