@@ -77,3 +77,15 @@ def test_what_is_no_description_is_refused(bin_dir, tmp_path):
     (tmp_path / "car.arxml").write_text("<AUTOSAR>")
     done = convert(bin_dir, tmp_path / "car.arxml", "--out", tmp_path / "car.dbc")
     assert done.returncode == 3 and "car.arxml" in done.stderr and not (tmp_path / "car.dbc").exists()
+
+
+def test_a_description_is_never_replaced_by_its_dbc(tmp_path):
+    from package_data import plimsoll
+    from plimsoll.can.bus_description import to_dbc
+
+    (tmp_path / "car.kcd").write_text(KCD)
+    (tmp_path / "link.dbc").symlink_to(tmp_path / "car.kcd")
+    for out in ("car.kcd", "link.dbc"):
+        with pytest.raises(plimsoll.Failure, match=f"{out} is an input"):
+            to_dbc(tmp_path / "car.kcd", tmp_path / out, force=True)
+    assert (tmp_path / "car.kcd").read_text() == KCD

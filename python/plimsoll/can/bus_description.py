@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from plimsoll.arguments import require_other_file
 from plimsoll.errors import Failure, InputError
 from plimsoll.replacing import new_file
 
@@ -26,13 +27,14 @@ def to_dbc(
     - `force`: replace an existing output.
 
     Errors: `InputError` if `source` is damaged, has no message of `bus`, or uses one ID on two buses, which a DBC
-    cannot express; `Failure` if `out` exists without `force` or cannot be written, or if cantools is missing.
+    cannot express; `Failure` if `out` exists without `force`, is `source` or cannot be written, or if cantools is missing.
     """
     try:
         import cantools
     except ImportError as error:
         raise Failure(f"{source}: reading it needs cantools, which is missing: pip install cantools") from error
     out = Path(out)
+    require_other_file(out, source)
     if out.exists() and not force:
         raise Failure(f"{out} already exists; give --force to replace it")
     try:
