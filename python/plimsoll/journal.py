@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import sys
 import time
@@ -200,7 +201,9 @@ class RunJournal:
         if self._planned:
             summary["planned_peak_bytes"] = self._planned
         if self._rows:
-            summary.update({name: float(self._rows[-1][name]) for name in self._rows[-1] if name.endswith("_loss")})
+            # JSON has no NaN, and a row that was read from metrics.csv has empty texts for columns of other rows.
+            losses = {name: float(value) for name, value in self._rows[-1].items() if name.endswith("_loss") and value != ""}
+            summary.update({name: loss for name, loss in losses.items() if math.isfinite(loss)})
             summary["graphs_per_s"] = float(self._rows[-1]["graphs_per_s"])
         return summary
 

@@ -217,6 +217,25 @@ def test_an_optimizer_without_a_learning_rate_has_a_journal(tmp_path):
     assert "learning_rate" not in epoch and epoch["training_loss"] > 0
 
 
+def test_a_loss_that_is_no_number_is_not_in_the_manifest(tmp_path, run):
+    from plimsoll.journal import RunJournal
+
+    with RunJournal(tmp_path / "run") as journal:
+        journal.start(total=3, max_epochs=3)
+        journal.epoch(1, training_loss=0.5, validation_loss=0.75)
+        journal.epoch(2, training_loss=float("nan"))
+    with RunJournal(tmp_path / "run", resume=True) as journal:  # Reads the rows, one of them without validation_loss.
+        journal.start(total=3, max_epochs=3)
+
+    def refuse(constant):
+        raise ValueError(f"{constant} is not JSON")
+
+    text = (tmp_path / "run" / "manifest.json").read_text()
+    (stage,) = json.loads(text, parse_constant=refuse)["stages"]
+    assert stage["epochs"] == 2 and not {"training_loss", "validation_loss"} & stage.keys()
+    run("plimsoll", "compare", tmp_path / "run", tmp_path / "run", "--json")
+
+
 def test_a_kill_leaves_whole_lines(tmp_path, run):
     code = f"""
 import os, sys
