@@ -292,9 +292,19 @@ print(round((_torch.held() - before) / 100_000))
     assert out.splitlines() == [f"{weights} 8", f"{weights} 8", "0"]
 
 
+@pytest.mark.parametrize("input_nodes", [None, [3, 1]])
+@pytest.mark.parametrize("number", [-1, 9])
+def test_a_number_of_a_seed_that_does_not_exist_is_refused(input_nodes, number):
+    data, typed = Data(x=torch.ones(9, 1), edge_index=torch.tensor([[0, 1], [1, 2]])), HeteroData()
+    typed["a"].x, typed["a", "to", "a"].edge_index = data.x, data.edge_index
+    for loader in (plimsoll.NeighborLoader(data, [1], input_nodes), plimsoll.NeighborLoader(typed, [1], ("a", input_nodes))):
+        with pytest.raises(plimsoll.UsageError, match=f"index: found {number} to 0, expected 0 to" if number < 0 else "index: found 0 to 9"):
+            loader([0, number])
+
+
 @pytest.mark.parametrize("given, words", [
-    (torch.tensor([1, 99]), "train_idx names nodes 1 to 99, expected 0 to 3"),
-    (torch.tensor([-1, 2]), "train_idx names nodes -1 to 2, expected 0 to 3"),
+    (torch.tensor([1, 99]), "train_idx: found 1 to 99, expected 0 to 3"),
+    (torch.tensor([-1, 2]), "train_idx: found -1 to 2, expected 0 to 3"),
     (torch.tensor([0.7, 1.2]), "train_idx: is float32"),
     (torch.tensor([True, False]), "train_idx: is bool"),
 ])

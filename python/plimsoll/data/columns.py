@@ -82,7 +82,10 @@ def chosen_rows(index: Any, rows: int, where: str) -> NDArray[np.int64]:
         raise UsageError(
             f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape [n] or a mask of shape ({rows},)"
         )
-    return whole_numbers(array if array.size else array.astype(np.int64), array.shape, where)
+    chosen = whole_numbers(array if array.size else array.astype(np.int64), array.shape, where)
+    if chosen.size and not 0 <= chosen.min() <= chosen.max() < rows:
+        raise UsageError(f"{where}: found {chosen.min()} to {chosen.max()}, expected 0 to {rows - 1}")
+    return chosen
 
 
 def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
