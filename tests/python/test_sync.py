@@ -465,6 +465,30 @@ def test_mlflow_has_the_settings_and_all_columns_after_a_server_that_did_not_ans
     assert store.tags["plimsoll.tool"] == "plimsoll 1" and store.tags["plimsoll.data.column_249"] == "hash 249"
 
 
+def test_a_model_is_sent_in_chunks(tmp_path, monkeypatch):
+    """A model may be larger than the memory that a job has beside its training."""
+    from plimsoll.sync import mlflow_store
+
+    server, sent = Server(), []
+    server.start()
+    try:
+        store = mlflow_store.Server(f"http://127.0.0.1:{server.port}")
+        run = store.create_run("7", "run", 5, {})
+        (tmp_path / "model").write_bytes(bytes(range(256)) * 1000)
+        open_url = urllib.request.urlopen
+
+        def watched(request, timeout):
+            sent.append(request.data)
+            return open_url(request, timeout=timeout)
+
+        monkeypatch.setattr(mlflow_store.urllib.request, "urlopen", watched)
+        store.upload(run, tmp_path / "model", "model")
+        assert server.artifacts[f"7/{run}/artifacts/model"] == (tmp_path / "model").read_bytes()
+        assert sent[0] is None and hasattr(sent[1], "read")
+    finally:
+        server.stop()
+
+
 def test_an_epoch_on_a_device_has_its_memory_and_one_on_the_cpu_has_none():
     from plimsoll.sync.journal import Event
     from plimsoll.sync.tracker import live

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from plimsoll.sync.tracker import Refused
 
@@ -59,8 +59,10 @@ class Server:
             password = os.environ.get("MLFLOW_TRACKING_PASSWORD", "")
             self._headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
-    def _ask(self, method: str, path: str, data: bytes | None, timeout: float = 10) -> dict[str, Any]:
-        request = urllib.request.Request(f"{self._uri}/api/2.0/{path}", data, self._headers, method=method)
+    def _ask(self, method: str, path: str, data: bytes | BinaryIO | None, timeout: float = 10, length: int | None = None) -> dict[str, Any]:
+        """Sends a request. `data` may be a file of `length` bytes, which is sent in chunks."""
+        headers = self._headers if length is None else {**self._headers, "Content-Length": str(length)}
+        request = urllib.request.Request(f"{self._uri}/api/2.0/{path}", data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:
                 found: dict[str, Any] = json.loads(answer.read() or b"{}")
@@ -112,7 +114,7 @@ class Server:
         path = urllib.parse.urlparse(place).path.strip("/")
         quoted = urllib.parse.quote(f"{path}/{name}")
         with open(file, "rb") as data:
-            self._ask("PUT", f"mlflow-artifacts/artifacts/{quoted}", data.read(), timeout=60)
+            self._ask("PUT", f"mlflow-artifacts/artifacts/{quoted}", data, timeout=60, length=os.fstat(data.fileno()).st_size)
 
 
 def _word(value: float) -> str:
