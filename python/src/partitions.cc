@@ -17,8 +17,9 @@ namespace {
 
 Parts partition(const Topology& topology, int64_t parts, const std::string& method, double slack,
                 const Progress& note) {
-  if (method == "metis") return metis_partition(topology, {.parts = parts, .slack = slack});
-  return stream_partition(topology, {.parts = parts, .slack = slack, .tick = [&] { note(0, 0); }});
+  const auto tick = [&] { note(0, 0); };
+  if (method == "metis") return metis_partition(topology, {.parts = parts, .slack = slack, .tick = tick});
+  return stream_partition(topology, {.parts = parts, .slack = slack, .tick = tick});
 }
 
 nb::ndarray<nb::numpy, int32_t> partition_of(const Mapping& mapping, int64_t parts, const std::string& method,

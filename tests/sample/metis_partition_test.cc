@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <cstdlib>
 #include <optional>
@@ -74,6 +75,14 @@ TEST(MetisPartition, TakesAnyGraphAndNumberOfParts) {
     }
   const GiantGraph graph = skewed_graph(103, 1);
   EXPECT_THAT(metis_partition(graph.topology(), {.parts = 103}), Each(AllOf(Ge(0), Lt(103))));
+}
+
+TEST(MetisPartition, IsKilledWhenItsTickThrows) {
+  struct Stop {};
+  const GiantGraph graph = communities(kNodes, kCommunities);
+  const auto tick = [] { throw Stop(); };
+  EXPECT_THROW(metis_partition(graph.topology(), {.parts = kCommunities, .tick = tick}), Stop);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "its process is left";
 }
 
 TEST(MetisPartition, IsChargedBeforeMetisBegins) {

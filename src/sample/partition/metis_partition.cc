@@ -38,7 +38,8 @@ Parts partition(const Topology& topology, const MetisOptions& options) {
   const int64_t size = topology.nodes() + static_cast<int64_t>(graph.neighbours.size());
   for (int64_t each = kBytesEach; each <= kMaxBytesEach; each *= 2) {
     const Charge charge(Tag::columns, each * size + kMiB);  // METIS accepts no allocator.
-    if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts))
+    if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts,
+                  options.tick))
       return parts;
   }
   throw Failure(

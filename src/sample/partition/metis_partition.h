@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "sample/partition/stream_partition.h"
 #include "sample/topology/topology.h"
@@ -11,6 +12,8 @@ struct MetisOptions {
   int64_t parts = 0;
   double slack = 0.1;  ///< METIS aims at no more than (1 + slack) x nodes / parts nodes per part, without
                        ///< guarantee.
+  /// Called several times per second while METIS runs. May throw to stop it.
+  std::function<void()> tick = [] {};
 };
 
 /// Returns the part of each node, 0 .. parts-1, such that few edges connect different parts. For graphs small
@@ -24,7 +27,7 @@ struct MetisOptions {
 /// If METIS needs more, the kernel refuses it, and METIS starts again with twice as much. The result is the
 /// same on every machine. METIS runs in a separate process (run_metis()). Errors: UsageError for a number of
 /// parts that is not 1 .. nodes, or above 2^26, a slack below 0, more than 2^30 nodes or 2^29 edges; those of
-/// the topology; BudgetExceeded; Failure.
+/// the topology and of `tick`; BudgetExceeded; Failure.
 Parts metis_partition(const Topology& topology, const MetisOptions& options);
 
 }  // namespace plimsoll

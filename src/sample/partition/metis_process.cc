@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <metis.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -60,6 +61,16 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   void end_writing() { close(1); }
+  // Returns when there is something to read, or when the process at the other end has ended.
+  void wait_to_read(const std::function<void()>& tick) const {
+    constexpr int kMilliseconds = 50;
+    pollfd end{ends_[0], POLLIN, 0};
+    int ready = 0;
+    while (ready == 0 || (ready < 0 && errno == EINTR)) {
+      tick();
+      ready = ::poll(&end, 1, kMilliseconds);
+    }
+  }
   // Both return whether all bytes were transferred.
   bool read(void* to, size_t bytes) const {
     return transfer(static_cast<char*>(to), bytes, ::read, ends_[0]);
@@ -151,16 +162,28 @@ int wait_for(pid_t child) {
   return status;
 }
 
+// Returns when METIS has ended or sends its answer. Kills it if `tick` throws.
+void wait_for_answer(const Pipe& pipe, pid_t child, const std::function<void()>& tick) {
+  try {
+    pipe.wait_to_read(tick);
+  } catch (...) {
+    ::kill(child, SIGKILL);
+    wait_for(child);
+    throw;
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, double slack, int64_t bytes,
-                                 std::span<int32_t> part_of) {
+                                 std::span<int32_t> part_of, const std::function<void()>& tick) {
   const Library& metis = Library::get();
   Pipe pipe;
   const pid_t child = ::fork();
   if (child < 0) throw system_failure("cannot start a process for", "METIS");
   if (child == 0) partition(metis, graph, parts, static_cast<real_t>(1 + slack), bytes, part_of, pipe);
   pipe.end_writing();
+  wait_for_answer(pipe, child, tick);
   Answer answer;
   const bool answered = pipe.read(&answer, sizeof answer) && pipe.read(part_of.data(), part_of.size_bytes());
   const int status = wait_for(child);
