@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "base/units.h"
@@ -173,9 +174,12 @@ void BatchMemory::give(BatchBuffer& buffer) noexcept {
     (buffer.delivered_ ? live_ : ahead_) -= buffer.bytes_;
     if (buffer.mapped_ && keeping_ > 0 &&
         kept_bytes_ + ahead_ + buffer.bytes_ <= std::max(kAhead, largest_)) {
-      kept_.emplace(buffer.bytes_, buffer.data_);
-      kept_bytes_ += buffer.bytes_;
-      return;
+      try {
+        kept_.emplace(buffer.bytes_, buffer.data_);
+        kept_bytes_ += buffer.bytes_;
+        return;
+      } catch (const std::bad_alloc&) {  // There is no memory to record the buffer, so it is freed.
+      }
     }
   }
   give_back(buffer.data_, buffer.bytes_, buffer.mapped_);
