@@ -19,6 +19,7 @@ constexpr int64_t kMinReadBuffer = 32 << 10;
 constexpr int64_t kMaxReadBuffer = 1 << 20;
 constexpr size_t kMaxRuns = 256;  // Maximum number of runs merged at a time. Each has an open file.
 constexpr size_t kLongestNumber = 10;
+constexpr int64_t kRecordsPerTick = int64_t{1} << 18;
 constexpr uint64_t kLow = 0xFFFFFFFF;
 
 using Keys = Vector<uint64_t, Tag::ingest>;
@@ -260,7 +261,10 @@ void ExternalSort::merge(size_t first, size_t count) {
     File file = File::create(merged.path, *options_.files);
     RunWriter writer([&](std::span<const std::byte> piece) { file.write(piece.data(), piece.size()); },
                      merged.low_bits, options_.payload);
-    while (reader.next()) writer.add(reader.key(), reader.payload());
+    for (int64_t record = 0; reader.next(); ++record) {
+      if (record % kRecordsPerTick == 0) options_.tick();
+      writer.add(reader.key(), reader.payload());
+    }
     writer.flush();
   }
   for (size_t i = first; i < first + count; ++i) remove_file(runs_[i]);

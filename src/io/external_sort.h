@@ -38,6 +38,8 @@ class ExternalSort {
     int64_t max = std::numeric_limits<int64_t>::max();
     bool unique = false;  ///< Whether to keep only the first of records with equal keys.
     FileSystem* files = &FileSystem::disk();
+    /// Called for some of the records that seal() merges. May throw to stop.
+    std::function<void()> tick = [] {};
   };
   class Reader;
 

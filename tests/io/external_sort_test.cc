@@ -177,6 +177,21 @@ TEST_F(ExternalSortTest, TakesNoMoreMemoryThanItMay) {
   EXPECT_EQ(names(), 0U) << "the runs go with it";
 }
 
+// With 0 bytes, runs of 1,024 records are merged two at a time.
+TEST_F(ExternalSortTest, EndsWhenItsTickThrows) {
+  struct Stop {};
+  int ticks = 0;
+  ExternalSort::Options stopping = options(0);
+  stopping.tick = [&] {
+    if (++ticks == 2) throw Stop();
+  };
+  {
+    ExternalSort sort(stopping);
+    EXPECT_THROW(fill(sort, made_up(5000, ~uint64_t{0})), Stop);
+  }
+  EXPECT_EQ(names(), 0U) << "the runs go with it";
+}
+
 TEST_F(ExternalSortTest, EdgesTakeTheirBytesOnDisk) {
   // 100,000 edges of 2^16 nodes in one run use 32 bits per key, so a difference needs about 15.
   ExternalSort::Options plain = options(1 << 30);

@@ -40,7 +40,8 @@ struct GraphScratch {
             .memory = memory / 100 * percent,
             .max = max,
             .unique = false,
-            .files = &files};
+            .files = &files,
+            .tick = tick};
   }
   std::unique_ptr<ExternalSort> sort(const std::string& name, int percent, size_t payload,
                                      int64_t max) const {
