@@ -39,7 +39,7 @@ bool ScratchFile::is_in_memory(const std::filesystem::path& folder) {
 int64_t ScratchFile::free_bytes(const std::filesystem::path& folder) {
   struct statfs disk {};
   if (::statfs(folder.c_str(), &disk) != 0 || is_memory(disk)) return 0;
-  return static_cast<int64_t>(disk.f_bavail) * disk.f_bsize;
+  return static_cast<int64_t>(disk.f_bavail) * disk.f_frsize;  // Blocks have the size of a fragment.
 }
 
 int64_t ScratchFile::room(const std::filesystem::path& folder) {
