@@ -165,6 +165,21 @@ def test_an_id_that_the_vocabulary_has_not_is_named(tmp_path):
         plimsoll.train(RECIPE, tmp_path / "graphs", tmp_path / "run")
 
 
+@pytest.mark.parametrize("value, text", [
+    (np.True_, "true"), (False, "false"), ([np.int64(3), 7], "[3, 7]"), (np.array([3, 7]), "[3, 7]"), ((0.5, "a"), '[0.5, "a"]'),
+    (np.array(3), "3"), (np.float32(0.1), "0.1"), ([[np.True_]], "[[true]]"), ([Path("a/b")], '["a/b"]'), ("cosine", "cosine"),
+])
+def test_overrides_may_be_values_of_numpy(value, text):
+    from plimsoll.jobs.run import _text
+
+    assert _text(value) == text
+
+
+def test_overrides_of_other_types_are_refused(bus, tmp_path):
+    with pytest.raises(plimsoll.UsageError, match="recipe: .* is set, expected numbers"):
+        plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides={"data.without": [{1, 2}]})
+
+
 def test_errors_are_typed(bus, tmp_path):
     with pytest.raises(plimsoll.UsageError, match="unknown key 'gnn.hiden'"):
         plimsoll.train({"gnn": {"hiden": 3}}, bus / "graphs", tmp_path / "run")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from plimsoll import _torch
 from plimsoll._fit.budget import budget as budget_of_process
 from plimsoll._fit.budget import limit
@@ -252,28 +254,29 @@ def _warn_of(unsaved: str) -> None:
 
 
 def _text(value: Any) -> str:
-    """Returns a value as text in the form that recipes use."""
-    if isinstance(value, bool):
+    """Returns a value as text in the form that recipes use. Errors: `UsageError` for types that recipes do not have."""
+    if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return json.dumps(list(value))
+    if isinstance(value, list | tuple | np.ndarray):
+        return json.dumps(value, default=_plain)
     return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """Returns a number or an array of NumPy, or a path, as JSON has it. Errors: `UsageError` for other types."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise UsageError(f"recipe: {value!r} is {type(value).__name__}, expected numbers, texts, lists and mappings")
 
 
 def _json(recipe: Mapping[str, Any]) -> str:
     """Returns a recipe as JSON. Numbers of NumPy become plain numbers. Errors: `UsageError` for types that recipes do
     not have.
     """
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "tolist"):
-            return value.tolist()
-        if isinstance(value, os.PathLike):
-            return os.fspath(value)
-        raise UsageError(f"recipe: {value!r} is {type(value).__name__}, expected numbers, texts, lists and mappings")
-
     try:
-        return json.dumps(recipe, default=plain)
+        return json.dumps(recipe, default=_plain)
     except (TypeError, ValueError) as error:  # For keys that are not text, and mappings that contain themselves.
         raise error if isinstance(error, UsageError) else UsageError(f"recipe: {error}") from error
 
