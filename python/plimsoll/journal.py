@@ -63,7 +63,8 @@ class RunJournal:
 
         self._torch = _torch
         self.run = Path(os.path.abspath(run))
-        self._folder = self.run / f"seed-{whole('seed', seed, 0)}" / stage
+        seed = whole("seed", seed, 0)  # An int, because JSON has no numbers of NumPy.
+        self._folder = self.run / f"seed-{seed}" / stage
         exists = (self.run / "manifest.json").exists()
         if exists and not _is_run(self.run):
             raise UsageError(f"{run} holds something else than a run; give another folder")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from package_data import plimsoll
 
@@ -234,6 +235,16 @@ def test_a_loss_that_is_no_number_is_not_in_the_manifest(tmp_path, run):
     (stage,) = json.loads(text, parse_constant=refuse)["stages"]
     assert stage["epochs"] == 2 and not {"training_loss", "validation_loss"} & stage.keys()
     run("plimsoll", "compare", tmp_path / "run", tmp_path / "run", "--json")
+
+
+def test_a_seed_of_numpy_is_in_the_manifest(tmp_path):
+    from plimsoll.journal import RunJournal
+
+    with RunJournal(tmp_path / "run", seed=np.int64(3)) as journal:
+        journal.start(total=1, max_epochs=1)
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert (manifest["seed"], manifest["seeds"], manifest["stages"][0]["seed"]) == (3, [3], 3)
+    assert events(tmp_path / "run", "start", "seed-3/fit")
 
 
 def test_a_kill_leaves_whole_lines(tmp_path, run):
