@@ -149,7 +149,8 @@ class RunJournal:
         memory = self._memory()
         row: Row = {
             "epoch": epoch,
-            **metrics,
+            # JSON would have other numbers, such as those of NumPy and torch, as texts, which no chart shows.
+            **{name: value if value is None or isinstance(value, int | float) else float(value) for name, value in metrics.items()},
             "seconds": seconds,
             "graphs_per_s": graphs / seconds if seconds > 0 else 0.0,
             "planned_bytes": self._planned,
@@ -203,7 +204,7 @@ class RunJournal:
             summary["planned_peak_bytes"] = self._planned
         if self._rows:
             # JSON has no NaN, and a row that was read from metrics.csv has empty texts for columns of other rows.
-            losses = {name: float(value) for name, value in self._rows[-1].items() if name.endswith("_loss") and value != ""}
+            losses = {name: float(value) for name, value in self._rows[-1].items() if name.endswith("_loss") and value not in ("", None)}
             summary.update({name: loss for name, loss in losses.items() if math.isfinite(loss)})
             summary["graphs_per_s"] = float(self._rows[-1]["graphs_per_s"])
         return summary

@@ -247,6 +247,18 @@ def test_a_seed_of_numpy_is_in_the_manifest(tmp_path):
     assert events(tmp_path / "run", "start", "seed-3/fit")
 
 
+def test_metrics_of_numpy_and_torch_are_numbers(tmp_path):
+    from plimsoll.journal import RunJournal
+
+    with RunJournal(tmp_path / "run") as journal:
+        journal.start(total=1, max_epochs=1)
+        journal.epoch(1, training_loss=np.float32(0.5), validation_loss=torch.tensor(0.25), auc=np.float64(0.75), other_loss=None)
+    (epoch,) = events(tmp_path / "run", "epoch")
+    assert [epoch[name] for name in ("training_loss", "validation_loss", "auc", "other_loss")] == [0.5, 0.25, 0.75, None]
+    (stage,) = json.loads((tmp_path / "run" / "manifest.json").read_text())["stages"]
+    assert stage["training_loss"] == 0.5 and "other_loss" not in stage
+
+
 def test_a_kill_leaves_whole_lines(tmp_path, run):
     code = f"""
 import os, sys
