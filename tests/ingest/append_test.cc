@@ -5,6 +5,8 @@
 
 #include <array>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/philox.h"
@@ -161,6 +163,26 @@ TEST_F(GraphAppend, ABaseMayHaveWideIndices) {
   std::filesystem::rename(folder_ / "wide", folder_ / "base");
   run(appended("more", "3 1\n"));
   EXPECT_EQ(content("more"), content("narrow"));
+}
+
+TEST_F(GraphAppend, DamagedIdsOfTheBaseAreFound) {
+  for (const auto& [kind, text, columns] :
+       {std::tuple(NodeIds::sparse, "5 7\n7 9\n", std::vector<std::string>{"node_id"}),
+        std::tuple(NodeIds::text, "a b\nb c\n", std::vector<std::string>{"node_name", "node_name_ptr"})})
+    for (const std::string& column : columns) {
+      GraphIngestOptions base = options("base", text);
+      base.ids = kind;
+      base.force = true;
+      run(base);
+      const GraphIngestOptions more = appended("more", text);
+      const auto path = folder_ / "base" / (column + ".npy");
+      std::string bytes = read_text(path);
+      // The last ID stays the greatest, and the last name ends where it did.
+      bytes[bytes.size() - (column == "node_name_ptr" ? 16 : column == "node_id" ? 8 : 1)] ^= 2;
+      write_bytes(path, bytes);
+      EXPECT_THAT(error_text<InputError>([&] { run(more); }), HasSubstr(fmt::format("column '{}'", column)));
+      EXPECT_FALSE(std::filesystem::exists(more.out));
+    }
 }
 
 TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {
