@@ -9,8 +9,9 @@
 namespace plimsoll {
 
 /// The places of new nodes among those of an older graph. Nodes are in the order of their IDs, so a new node
-/// may come before old ones; old nodes keep their order. Needs 4 bytes for each new node that is before the
-/// last old one, and 1 byte for 64 old nodes (Tag::ingest). Thread-safe after seal(). Errors: BudgetExceeded.
+/// may come before old ones; old nodes keep their order. Needs up to 12 bytes, while the list grows, for
+/// each new node that is before the last old one, and 1 byte for 64 old nodes (Tag::ingest). Thread-safe
+/// after the last add().
 class InsertedNodes {
  public:
   /// `old_nodes` is the number of nodes of the older graph.
