@@ -185,6 +185,27 @@ TEST_F(GraphAppend, DamagedIdsOfTheBaseAreFound) {
     }
 }
 
+TEST_F(GraphAppend, TheSizeOfAMatrixIsCompared) {
+  const std::string banner = "%%MatrixMarket matrix coordinate pattern general\n";
+  run(options("base", "0 1\n1 2\n"));
+  EXPECT_THAT(error_text<InputError>([&] { run(appended("more", banner + "3 3 2\n1 2\n")); }),
+              HasSubstr("ends after 1 entries, expected 2"));
+  EXPECT_THAT(error_text<InputError>([&] { run(appended("more", banner + "400000000 400000000 1\n1 2\n")); }),
+              HasSubstr("confirm it with --node-count 400000000"));
+  run(appended("more", banner + "5 5 1\n1 2\n"));
+  EXPECT_EQ(GraphView(folder_ / "more").nodes(), 5);
+
+  GraphIngestOptions rows = options("base", "0 1\n1 2\n");
+  NpyWriter labels(folder_ / "y.npy", "<i8", {});
+  labels.append(std::span<const int64_t>(std::array<int64_t, 3>{0, 1, 0}));
+  labels.finish();
+  rows.nodes.label_array = folder_ / "y.npy";
+  rows.force = true;
+  run(rows);
+  EXPECT_THAT(error_text<InputError>([&] { run(appended("rows", banner + "5 5 1\n1 2\n")); }),
+              HasSubstr("makes 5 nodes, expected at most the 3"));
+}
+
 TEST(InsertedNodesTest, NumbersFollowTheOrderOfAllNodes) {
   constexpr int64_t kOld = 1000;
   InsertedNodes nodes(kOld);

@@ -54,6 +54,7 @@ class AppendBuild {
   void scan_rows();
   void require_same_rows() const;
   void settle_dense();
+  void require_matrix_sizes() const;
   void read_edges();
   void finish_dense();
   void relabel();
@@ -142,6 +143,24 @@ void AppendBuild::settle_dense() {
     throw InputError(fmt::format("--node-count {}: {} and the new rows have {} nodes; give that number",
                                  declared_, base_.view.set().folder().string(), rows_end));
   rules_.limit = static_cast<uint64_t>(declared_ >= 0 ? declared_ : kMaxGraphNodes);
+}
+
+// The size of a matrix counts as --node-count does, so nodes of a table without IDs must be as many, and a
+// size that is far above the IDs of its entries needs confirmation.
+void AppendBuild::require_matrix_sizes() const {
+  const int64_t size = list_.nodes();
+  if (size < 0 || !dense() || options_.node_count >= 0) return;
+  const int64_t old = base_.view.nodes();
+  if (declared_ >= 0 && base_.has_rows() && base_.options.nodes.table.empty() && size > declared_)
+    throw InputError(
+        fmt::format("{}: the size of the matrix makes {} nodes, expected at most the {} that {} and "
+                    "the new rows have; fetch it again, or give --node-count",
+                    list_.nodes_place(), size, declared_, base_.view.set().folder().string()));
+  if (declared_ < 0 && size - old - 2 * result_.edges_read > kMaxUnconfirmedNodes)
+    throw InputError(fmt::format(
+        "{}: the size of the matrix makes {} nodes, of which at most {} have an edge; "
+        "confirm it with --node-count {}",
+        list_.nodes_place(), format_count(size), format_count(old + 2 * result_.edges_read), size));
 }
 
 void AppendBuild::read_edges() {
@@ -278,6 +297,7 @@ GraphIngestResult AppendBuild::run(const Json& provenance) {
   require_same_rows();
   settle_dense();
   read_edges();
+  require_matrix_sizes();
   if (dense())
     finish_dense();
   else

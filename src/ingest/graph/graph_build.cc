@@ -25,9 +25,6 @@ namespace {
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 // If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
 constexpr int64_t kSparseFactor = 4;
-// Maximum number of nodes without edges that the size of a matrix may add unless --node-count is given. Their
-// row ends need 1 GiB.
-constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
 
 // Thrown while the kind of IDs is being determined if they are not dense.
 struct NotDense {};

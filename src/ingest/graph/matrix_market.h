@@ -14,6 +14,10 @@ struct MatrixMarket {
   bool symmetric = false;  ///< Whether an entry also stands for the edge from j to i.
 };
 
+/// Maximum number of nodes without edges that the size of a matrix may add unless --node-count is given: 1
+/// GiB of row ends.
+inline constexpr int64_t kMaxUnconfirmedNodes = int64_t{1} << 27;
+
 /// Reads these lines; returns nullopt for a file that does not begin with `%%MatrixMarket`. Errors:
 /// InputError with file and line for a matrix that is not a graph, such as one that is dense, complex or not
 /// square, and for a file named .mtx without this beginning; Failure; BudgetExceeded.
