@@ -165,6 +165,23 @@ TEST_F(GraphAppend, ABaseMayHaveWideIndices) {
   EXPECT_EQ(content("more"), content("narrow"));
 }
 
+TEST_F(GraphAppend, ABaseThatIsReplacedMeanwhileIsRefused) {
+  run(options("base", "0 1\n1 2\n"));
+  const GraphIngestOptions more = appended("more", "2 0\n");
+  GraphIngestOptions other = options("base", "0 2\n2 1\n");
+  other.force = true;
+  bool replaced = false;
+  const auto append = [&] {
+    ingest_graph(more, [&](const char* what, int64_t, int64_t) {
+      if (std::string_view(what) == "edges" && !std::exchange(replaced, true)) run(other);
+    });
+  };
+  EXPECT_THAT(error_text<InputError>(append),
+              AllOf(HasSubstr("the graph was replaced"), HasSubstr("append again")));
+  EXPECT_TRUE(replaced);
+  EXPECT_FALSE(std::filesystem::exists(more.out));
+}
+
 TEST_F(GraphAppend, DamagedIdsOfTheBaseAreFound) {
   for (const auto& [kind, text, columns] :
        {std::tuple(NodeIds::sparse, "5 7\n7 9\n", std::vector<std::string>{"node_id"}),

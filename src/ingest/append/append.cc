@@ -66,6 +66,7 @@ class AppendBuild {
   void require_same_splits() const;
   std::string id_of(int64_t old) const;
   std::string old_label(int64_t c) const;
+  void require_same_base() const;
 
   const GraphIngestOptions& options_;
   const BaseGraph& base_;
@@ -287,6 +288,18 @@ std::string AppendBuild::id_of(int64_t old) const {
   return base_.view.has_names() ? std::string(base_.view.name(old)) : std::to_string(base_.view.id(old));
 }
 
+// Refuses a base that was replaced after it was opened: columns that are shared now would be those of the
+// new one.
+void AppendBuild::require_same_base() const {
+  const fs::path& folder = base_.view.set().folder();
+  Charge charge(Tag::ingest);
+  if (read_manifest(folder, charge) != base_.view.set().manifest())
+    throw InputError(
+        fmt::format("{}: has another manifest.json than when the append began, because the graph "
+                    "was replaced; append again",
+                    folder.string()));
+}
+
 GraphIngestResult AppendBuild::run(const Json& provenance) {
   for (const fs::path& path : list_.edge_files())
     result_.source_bytes += static_cast<int64_t>(fs::file_size(path));
@@ -340,6 +353,7 @@ GraphIngestResult AppendBuild::run(const Json& provenance) {
   GraphTables tables = old;
   tables.classes = result_.classes;
   if (!added.classes.empty() || (labels && old.classes == 0)) tables.class_names = table_.class_names();
+  require_same_base();
   writer_.publish(tables, provenance);
   return result_;
 }
