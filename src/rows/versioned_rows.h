@@ -67,8 +67,8 @@ class VersionedRows {
   void read(std::span<const uint32_t> rows, const Use& use) const;
   /// Asks the system to read a row soon.
   void expect(int64_t row) const;
-  /// Errors: Failure; the current numbers of the row are then undefined, those of the last commit and the best
-  /// are as they were.
+  /// Errors: Failure; the current numbers of the row are then undefined, those of the last commit and the
+  /// best are as they were.
   void write(int64_t row, std::span<const float> weights, std::span<const float> moments);
 
   /// Makes the current weights of all rows the best, or the best the current. Commit before the next write().
