@@ -24,9 +24,9 @@ struct GatLayerOptions {
   int64_t edge_features = 0;  ///< K; 0: edge features are not used.
 };
 
-/// The forward pass of a layer of graph attention with its weights, followed by ReLU, as GATConv or GATv2Conv
-/// of src/nn computes it with its defaults (self-loops added, filled with the mean; heads concatenated).
-/// Keeps its scratch memory from graph to graph. Not thread-safe.
+/// The forward pass of a layer of graph attention with its weights, followed by ReLU. Computes what GATConv
+/// or GATv2Conv in src/nn computes with default options (self-loops added, filled with the mean; heads
+/// concatenated). Keeps its scratch memory from graph to graph. Not thread-safe.
 class GatLayer {
  public:
   /// Errors: InputError that names the file and what is missing or misshapen; BudgetExceeded.

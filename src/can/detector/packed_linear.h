@@ -21,8 +21,8 @@ std::span<const float> values_of(const SafetensorsView& file, const std::string&
 class PackedLinear {
  public:
   PackedLinear() = default;
-  /// `weight` is F32 [out, in], `bias` F32 [out]; an empty name of `bias` means no bias. Errors: those
-  /// of values_of(); BudgetExceeded.
+  /// `weight` is F32 [out, in], `bias` F32 [out]; an empty name of `bias` means no bias.
+  /// Errors: BudgetExceeded, and those of values_of().
   PackedLinear(const SafetensorsView& file, const std::string& weight, const std::string& bias, int64_t in,
                int64_t out);
 

@@ -93,8 +93,8 @@ class BehaviourProfile {
   explicit BehaviourProfile(Vocabulary vocabulary);
 
   /// Learns from the frames labelled 0 of the recordings that `from` selects. A recording with the content of
-  /// an earlier one is left out. Frames that are not labelled 0 are ignored, except for silence(). IDs are
-  /// those of `vocabulary`. Errors: InputError if there is no such frame; BudgetExceeded.
+  /// an earlier one is left out. Frames that are not labelled 0 are ignored, except for silence(). Numbers of
+  /// IDs are from `vocabulary`. Errors: InputError if no frame is labelled 0; BudgetExceeded.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// Learns the profile of a calibrated vehicle from these frames, in ascending order, and builds the

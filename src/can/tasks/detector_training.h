@@ -21,8 +21,8 @@ class DetectorTraining : public Training {
   const TrainingData& data() const override { return *data_; }
   std::string trained_on() const override;
   /// Adds the fused score to the detectors that have one (learn_fusion()), and copies the chosen detector to
-  /// copy_of_result(). Frees the split and the sizes of the graphs, so no stage can run after it. Errors:
-  /// those of learn_fusion(); Failure if the copy cannot be written.
+  /// copy_of_result(). Frees the split and the sizes of the graphs, so no stage can run after it.
+  /// Errors: Failure if the copy cannot be written, and those of learn_fusion().
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                              const RunOptions& run) override;
   std::filesystem::path copy_of_result(const RunFolder& folder) const override {

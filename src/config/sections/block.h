@@ -11,8 +11,8 @@ enum class BlockPreset : uint8_t { cpu, gpu };
 template <>
 inline constexpr auto kWords<BlockPreset> = std::to_array<std::string_view>({"cpu", "gpu"});
 
-/// The maximum sizes of a block: `graphs`, `nodes` and `edges` or, for one giant graph, only `seeds`. A graph
-/// that is larger is a block by itself.
+/// The maximum sizes of a block: `graphs`, `nodes` and `edges` or, for one giant graph, only `seeds`. A
+/// larger graph is a block by itself.
 struct BlockSection {
   BlockPreset preset = BlockPreset::cpu;
   int64_t graphs = 64;

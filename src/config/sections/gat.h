@@ -18,8 +18,8 @@ enum class JkMode : uint8_t { cat, max, lstm };
 template <>
 inline constexpr auto kWords<JkMode> = std::to_array<std::string_view>({"cat", "max", "lstm"});
 
-/// The options of a GATWithJK. visit_keys() lists the keys of the recipe's section `gat`, visit_options()
-/// what a model file stores; the rest is set when a model is made. The defaults are the published small
+/// The options of a GATWithJK. visit_keys() lists the keys of the recipe's section `gat`; visit_options()
+/// lists what a model file stores; the rest is set when a model is made. The defaults are the published small
 /// preset, with 65,354 parameters at 2,049 IDs.
 struct GatOptions {
   int64_t num_ids = 2049;    ///< Rows of the embedding: one per ID of the vocabulary, and one for unknown

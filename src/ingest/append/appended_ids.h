@@ -16,8 +16,8 @@ namespace plimsoll {
 /// BudgetExceeded, those of scratch.tick().
 class AppendedIds {
  public:
-  /// Reads the IDs of the base. `base` and `scratch` must outlive this object. `seed` is that of the hashes
-  /// of texts. Errors: InputError (a damaged column), those of scratch.tick().
+  /// Reads the IDs of the base. `base` and `scratch` must outlive this object. Texts are hashed with `seed`.
+  /// Errors: InputError (a damaged column), and those of scratch.tick().
   AppendedIds(const BaseGraph& base, const GraphScratch& scratch, uint64_t seed);
 
   /// Adds an ID that is a node: the number, or its text.

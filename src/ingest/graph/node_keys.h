@@ -28,8 +28,8 @@ using NodeKeys = Vector<uint32_t, Tag::columns>;
 ///
 /// The topology is read in order, with up to `memory` bytes of Tag::cache, or with DiskTopology's minimum if
 /// this is more. The result is the same on every machine. `order` must be frequency or partition. `tick` is
-/// called for some of the nodes of each pass, and may throw to stop. Errors: InputError (not a graph), those
-/// of DiskTopology and of `tick`, BudgetExceeded.
+/// called for some of the nodes of each pass, and may throw to stop.
+/// Errors: InputError (not a graph), BudgetExceeded, and those of DiskTopology and of `tick`.
 NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory,
                    const std::function<void()>& tick);
 
