@@ -42,10 +42,6 @@ T value_at(const std::byte* bytes) {
   return value;
 }
 
-}  // namespace
-
-namespace {
-
 // Returns whether two rows, of which `first` is the earlier one, have the same ID.
 bool have_same_id(const NodeTableOptions& options, uint32_t first, uint32_t second) {
   NodeTable table(options);
